@@ -9,13 +9,14 @@ from rclpy.client import Client
 from robot_cell_planner.srv import WaitForState
 
 from ...errors import ServiceUnavailableError, Value
-from ..common.cancellation import CancellationToken, reply_of
+from ..common.cancellation import CancellationToken, available, reply_of
 from ..common.node import CellNode
 from ..conversions.basic import duration_to_message
 
 MONITOR = "monitoring"  # stage of errors because a node does not reply
 SCENE = "scene/wait_for_state"
 PERIOD = 0.5  # [s] after which the nodes reply without a change
+AT_ONCE = 1e-3  # [s] the same; 0 stands for a default
 NEVER = 2**63  # a revision that no scene reaches
 
 RequestT = TypeVar("RequestT")
@@ -43,6 +44,20 @@ async def monitored_reply(
         text = f"{who} does not reply to {name}, so that obstacles would not be detected"
         values = (Value("silence", PERIOD + timeout, PERIOD + timeout, "s"),)
         raise ServiceUnavailableError(text, stage=MONITOR, subjects=(name,), values=values) from None
+
+
+async def scene_node_replies(
+    node: CellNode, client: Client[WaitForState.Request, WaitForState.Response], token: CancellationToken
+) -> None:
+    """Wait for a reply of the scene node, before a robot moves: one that was killed is still listed for a while.
+
+    Raises:
+        ServiceUnavailableError: It does not appear within `server_timeout`, or does not reply.
+        RobotCellError: The reason of the cancellation.
+    """
+    await available(node, client.service_is_ready, token, node.parameters["server_timeout"], SCENE)
+    request = WaitForState.Request(min_revision=NEVER, timeout=duration_to_message(AT_ONCE))
+    await monitored_reply(node, client, request, token, "the scene node", SCENE)
 
 
 async def follow_scene_node(

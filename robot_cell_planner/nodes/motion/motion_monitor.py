@@ -12,9 +12,6 @@ import traceback
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
-
-from rclpy.client import Client
 
 from robot_cell_planner.msg import LimitViolation, StateRef, TrajectoryCollision
 from robot_cell_planner.srv import LookAhead, WaitForState
@@ -22,7 +19,7 @@ from robot_cell_planner.srv import LookAhead, WaitForState
 from ...errors import CollisionAheadError, RobotCellError, StaleStateError, Value
 from ...trajectory.remaining import remaining
 from ...trajectory.trajectory import Trajectory
-from ..common.cancellation import CancellationToken, pause
+from ..common.cancellation import CancellationToken, available, pause
 from ..common.node import CellNode
 from ..conversions.basic import (
     duration_from_message,
@@ -33,7 +30,7 @@ from ..conversions.basic import (
 )
 from ..conversions.trajectories import trajectory_to_message
 from .changed_limits import beyond_limit, by_changed_limits
-from .monitored_replies import MONITOR, PERIOD, SCENE, follow_scene_node, monitored_reply
+from .monitored_replies import MONITOR, PERIOD, SCENE, follow_scene_node, monitored_reply, scene_node_replies
 from .motion import Motion
 from .other_joints import PERIOD as WATCH_PERIOD
 from .other_joints import JointWatch, OtherJoints
@@ -74,6 +71,16 @@ class MotionMonitor:
         self._ahead = node.service_client(LookAhead, LOOK_AHEAD)
         self._scene = node.service_client(WaitForState, SCENE)
 
+    async def ready(self, token: CancellationToken) -> None:
+        """Wait for the nodes that monitor a motion, before it begins.
+
+        Raises:
+            ServiceUnavailableError: One does not appear, or the scene node does not reply.
+        """
+        within = self._node.parameters["server_timeout"]
+        await available(self._node, self._ahead.service_is_ready, token, within, LOOK_AHEAD)
+        await scene_node_replies(self._node, self._scene, token)
+
     def begin(self, motion: Motion, state: StateRef, revision: int) -> CancellationToken:
         """Monitor a motion until the returned token is set. A state given by the client does not change and is not
         monitored."""
@@ -96,19 +103,12 @@ class MotionMonitor:
             self._node.get_logger().error(traceback.format_exc())
             monitored.motion.stop(unexpected(error, MONITOR))
 
-    async def _ready(self, client: Client[Any, Any], token: CancellationToken) -> None:
-        """Wait for a node that replied to the validation, but may not be discovered yet."""
-        while not client.service_is_ready():
-            await pause(self._node, PERIOD, token)
-
     async def _follow_scene(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
-        await self._ready(self._scene, token)
         await follow_scene_node(self._node, self._scene, token)
 
     async def _look_ahead(self, monitored: MonitoredMotion, token: CancellationToken) -> None:
         seen, motion = monitored.revision, monitored.motion
         watch = self._others.watch(motion)
-        await self._ready(self._ahead, token)
         stale = False  # whether the planning node lacked the joint states of the whole path's check
         while (rest := monitored.rest(motion.reached)) is not None:
             watch.check_known(monitored.state)

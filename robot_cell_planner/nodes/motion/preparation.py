@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from robot_cell_planner.msg import StateRef
 from robot_cell_planner.srv import ValidateTrajectory
@@ -29,6 +29,7 @@ from .trajectory_goals import MotionGoal, check_begin
 from .validated_goals import validated
 
 Drive = StreamDrive | ControllerDrive
+MonitorsReady = Callable[[StateRef | None, ValidateTrajectory.Response | None, CancellationToken], Awaitable[None]]
 Prepared = tuple[MotionGoal, ValidateTrajectory.Response | None]
 AHEAD = 0.5  # [s] before its start at which a goal is validated
 VALIDATIONS_AHEAD = 2.0  # the same, as a multiple of the duration of an earlier validation, if that is longer
@@ -42,7 +43,8 @@ class Preparation:
     """Prepares goals for execution.
 
     read_measurements: updates `feedback` with all that has arrived; called before a motion's start is decided, since
-    measurements are read seldom while nothing moves.
+    measurements are read seldom while nothing moves. monitors_ready: waits for the nodes that will monitor a motion, of
+    the state of its goal and the reply of its validation.
     """
 
     def __init__(
@@ -55,6 +57,7 @@ class Preparation:
         options: RunnerOptions,
         faults: FaultReports,
         read_measurements: Callable[[], None],
+        monitors_ready: MonitorsReady,
     ) -> None:
         self._node = node
         self._drive = drive
@@ -64,6 +67,7 @@ class Preparation:
         self._options = options
         self._faults = faults
         self._read_measurements = read_measurements
+        self._monitors_ready = monitors_ready
         self._waiting: set[CancellationToken] = set()  # of goals that wait for their start
 
     def call_off(self, error: RobotCellError) -> None:
@@ -117,6 +121,7 @@ class Preparation:
         Raises:
             StoppedError: motion is not allowed.
             FeedbackLostError, TrajectoryStartError: the robot's position is unknown, or away from the start.
+            ServiceUnavailableError: a node that would monitor it does not reply.
             RobotCellError: the validation failed or was cancelled.
         """
         self._permission.check()
@@ -130,6 +135,7 @@ class Preparation:
             self._permission.check()
             found, reply = await self.validated(goal, token, state)
         await self._wait_until(goal, 0.0, token)
+        await self._monitors_ready(state, reply, token)
         await self.settled(goal.joints, token)
         self._permission.check()
         self._check_still_there(found)

@@ -70,7 +70,7 @@ class MotionRunner:
         self._displayed = DisplayedTrajectory(node)
         self._faults = FaultReports(node, options.timeouts)
         self._preparation = Preparation(
-            node, drive, feedback, permission, planning, options, self._faults, read_measurements
+            node, drive, feedback, permission, planning, options, self._faults, read_measurements, self._monitors_ready
         )
         self._on_progress: dict[Motion, OnProgress] = {}
         self._awaiting: set[CancellationToken] = set()  # of goals that wait for the robot to appear
@@ -345,11 +345,23 @@ class MotionRunner:
                 self._faults.report(motion, reply)
             self._on_change()
 
+    def _is_monitored(self, state: StateRef | None, reply: ValidateTrajectory.Response | None) -> bool:
+        """Return whether a motion is monitored: if it was validated in the scene, whose cell the reply names."""
+        if state is None or reply is None or not self._node.parameters["monitor_scene"]:
+            return False
+        return bool(reply.state.cell_digest) and not state.own_state
+
+    async def _monitors_ready(
+        self, state: StateRef | None, reply: ValidateTrajectory.Response | None, token: CancellationToken
+    ) -> None:
+        if self._is_monitored(state, reply):
+            await self._monitor.ready(token)
+
     def _monitored(
         self, motion: Motion, state: StateRef | None, reply: ValidateTrajectory.Response | None
     ) -> CancellationToken:
         """Monitor a motion that was validated in a scene; returns the token that ends the monitor."""
-        if state is None or reply is None or not self._node.parameters["monitor_scene"]:
+        if state is None or reply is None or not self._is_monitored(state, reply):
             return CancellationToken()
         return self._monitor.begin(motion, state, reply.state.revision)
 

@@ -38,7 +38,7 @@ from ..motion.changed_limits import narrower_limit
 from ..motion.command_stream import CommandStream
 from ..motion.independent_robots import IndependentRobots
 from ..motion.joint_feedback import JointFeedback, robot_names
-from ..motion.monitored_replies import SCENE, follow_scene_node
+from ..motion.monitored_replies import SCENE, follow_scene_node, scene_node_replies
 from ..motion.permission import MotionPermission
 from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
@@ -147,7 +147,8 @@ class ServoServer:
             if options.check_collision:
                 within = self.node.parameters["server_timeout"]
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
-                await available(self.node, self._scene_node.service_is_ready, token, within, SCENE)
+                if not options.state.own_state:
+                    await scene_node_replies(self.node, self._scene_node, token)
             if (unknown := self._feedback.unknown(task.others)) is not None:
                 raise unknown
             self.permission.check()

@@ -212,9 +212,6 @@ def test_the_whole_path_is_checked_with_joint_states_that_show_the_other_robot_a
         def check_again(self):
             self.is_due = True
 
-        async def _ready(self, client, token):
-            pass
-
         async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
             asked.append((revision, stamp))
             if len(asked) < 4:
@@ -247,9 +244,6 @@ def test_a_motion_stops_once_the_position_of_another_joint_is_unknown():
         def check_known(self, state):
             if self.requests:
                 raise FeedbackLostError("where the finger is now is unknown")
-
-        async def _ready(self, client, token):
-            pass
 
         async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
             self.requests += 1

@@ -38,7 +38,7 @@ class Cell:
 
     def __init__(self, monkeypatch, *replies, sends_efforts=False):
         self.now, self.validated = NOW, []
-        self.joints = ["joint"]
+        self.joints, self.on_monitors = ["joint"], lambda: None
         self._replies = list(replies)
         self.feedback, self._stamp = JointFeedback(10.0), 0
         self.measure(0.0)
@@ -50,7 +50,7 @@ class Cell:
         options = RunnerOptions(OWN, FeedbackTimeouts(60.0, 60.0, 60.0), sends_efforts=sends_efforts)
         planning = SimpleNamespace(validate=self._validate)
         self.preparation = Preparation(
-            self.node, drive, self.feedback, self.permission, planning, options, faults, lambda: None
+            self.node, drive, self.feedback, self.permission, planning, options, faults, lambda: None, self._monitors
         )
         monkeypatch.setattr(preparation, "pause", self._pause)
         monkeypatch.setattr(preparation, "time", SimpleNamespace(monotonic=self._steady))
@@ -77,6 +77,10 @@ class Cell:
         token.check()
         self.now += math.ceil(self.drive.rate * seconds * SECOND)
 
+    async def _monitors(self, state, reply, token):
+        """The nodes that monitor a motion reply, after a function is called."""
+        self.on_monitors()
+
     async def _validate(self, state, trajectory, start_tolerance, token):
         self.points = trajectory.points
         self.validated.append((self.now, trajectory.points[0].positions[0], start_tolerance))
@@ -99,6 +103,13 @@ class Cell:
 
 def nothing():
     """The trajectory is valid."""
+
+
+def test_a_robot_that_moves_while_the_monitors_are_awaited_does_not_begin(monkeypatch):
+    cell = Cell(monkeypatch, nothing)
+    cell.on_monitors = lambda: cell.measure(0.9)
+    with pytest.raises(TrajectoryStartError, match="moved away"):
+        cell.prepared()
 
 
 def test_a_goal_is_refused_while_another_joint_has_only_invalid_positions(monkeypatch):

@@ -441,3 +441,6 @@ def test_a_killed_scene_node(client, robot, world):
     words = "monitoring", "the scene node does not reply", "scene/wait_for_state"
     check_error(sent.wait(), "ServiceUnavailableError", *words)
     check_stop(robot)
+    refused = execute(client, swing(ARM, list(robot.positions.values())[: len(ARM)], FAR, duration=3.0, samples=31))
+    check_error(refused.wait(), "ServiceUnavailableError", *words)
+    assert robot.taken() == []
