@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import click
 
 from .deferred import deferred
@@ -12,6 +14,11 @@ from .reporting import json_option
 @click.command()
 @cell_file_argument
 @root_option
+@click.option(
+    "--params", "parameters", type=click.Path(path_type=Path, exists=True, dir_okay=False), metavar="FILE",
+    help="Parameters of the nodes, whose ranges of grippers are checked (default: parameters.yaml beside CELL_FILE, if "
+         "there is one).",
+)  # fmt: skip
 @json_option
 @deferred
 def check(**options: object) -> None:

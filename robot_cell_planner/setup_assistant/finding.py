@@ -17,7 +17,7 @@ class Finding:
     Attributes:
         level: "error" prevents planning, "warning" makes answers wrong or incomplete, "draft" needs confirmation.
         topic: Of a cell "state", "limits", "meshes", "masses", "description", "srdf", "groups", "frames", "names",
-            "tools", "simulation" or "units"; else what it is about.
+            "tools", "simulation", "parameters" or "units"; else what it is about.
         text: What was found, as a clause without a full stop.
         remedy: What to do, as a sentence.
     """

@@ -17,11 +17,11 @@ from .cells import roots_of
 from .findings import echo_findings, summary, warnings_in_findings
 
 
-def check(cell_file: Path, folders: tuple[str, ...], as_json: bool) -> int:
+def check(cell_file: Path, folders: tuple[str, ...], parameters: Path | None, as_json: bool) -> int:
     """Print the findings about a cell file."""
     try:
         with warnings_in_findings(), Elapsed("checking the cell"):
-            findings = check_cell_file(cell_file, roots_of(folders))
+            findings = check_cell_file(cell_file, roots_of(folders), parameters or "")
     except RobotCellError as error:
         findings = (Finding(ERROR, error.stage, error.message, remedy_of(error)),)
     if as_json:

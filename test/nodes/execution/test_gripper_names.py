@@ -5,6 +5,7 @@ from sensor_msgs.msg import JointState
 
 from robot_cell_planner.errors import InvalidRequestError
 from robot_cell_planner.nodes.execution.parameters import PARAMETERS, grippers, passive_joints
+from robot_cell_planner.setup_assistant import check_parameters
 
 DEFAULTS = {parameter.name: parameter.default for parameter in PARAMETERS}
 
@@ -43,3 +44,8 @@ def test_a_short_name_of_several_grippers_is_that_of_none():
     assert passive_joints(found) == ("left/finger", "right/finger")
     found, _ = options(gripper_joints=["left/finger", "right/claw"])
     assert passive_joints(found) == ("left/finger", "finger", "right/claw", "claw")
+
+
+def test_the_check_of_cells_has_the_default_range():
+    """It knows no nodes."""
+    assert (DEFAULTS["gripper_lower"], DEFAULTS["gripper_upper"]) == (check_parameters.LOWER, check_parameters.UPPER)
