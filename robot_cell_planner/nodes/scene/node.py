@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import Thread
+from typing import TypeAlias
 
 from robot_cell_planner import srv
 from robot_cell_planner.msg import SceneUpdate, StateSnapshot
@@ -76,6 +77,8 @@ PARAMETERS = (
     *RESOURCE_PARAMETERS,
     *NODE_PARAMETERS,
 )
+
+Reply: TypeAlias = srv.ApplyChanges.Response | srv.LoadState.Response
 
 
 class SceneNode(ManagedNode):
@@ -327,13 +330,7 @@ class SceneNode(ManagedNode):
         for text in response.warnings:
             self.get_logger().warning(f"scene/apply_changes: {text}")
 
-    def _fill(
-        self,
-        response: srv.ApplyChanges.Response | srv.LoadState.Response,
-        change: AcceptedChange,
-        before: Scene,
-        dry_run: bool,
-    ) -> None:
+    def _fill(self, response: Reply, change: AcceptedChange, before: Scene, dry_run: bool) -> None:
         """Publish an accepted change, and fill the reply. before: the scene before it."""
         response.update = self._update(change) if dry_run else self._publish(change)
         response.revision = self._history.revision
