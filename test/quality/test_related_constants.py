@@ -19,6 +19,7 @@ from robot_cell_planner.nodes.recording import recorder
 from robot_cell_planner.nodes.scene import node as scene
 from robot_cell_planner.nodes.simulation.parameters import PARAMETERS as OF_SIMULATION
 from robot_cell_planner.planning.workers import pool
+from robot_cell_planner.setup_assistant import check_parameters
 from robot_cell_planner.simulation import disturbances, process, worker
 from robot_cell_planner.simulation.options import BOUNDS
 from robot_cell_planner.simulation.process import SCHEDULE_BOUNDS
@@ -71,6 +72,11 @@ def test_parameters_of_the_schedule_have_its_bounds(field):
 @pytest.mark.parametrize("name", sorted(BOUNDS.keys() & SIMULATION.keys()))
 def test_parameters_of_the_simulation_have_the_bounds_of_its_options(name):
     assert (SIMULATION[name].lower, SIMULATION[name].upper) == BOUNDS[name]
+
+
+def test_the_check_of_a_cell_knows_the_default_range_of_grippers():
+    defaults = tuple(EXECUTION[name].default for name in ("gripper_lower", "gripper_upper"))
+    assert (check_parameters.LOWER, check_parameters.UPPER) == defaults
 
 
 def test_commands_wait_for_the_longest_latency_and_delay():
