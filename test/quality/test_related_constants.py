@@ -76,7 +76,7 @@ def test_parameters_of_the_simulation_have_the_bounds_of_its_options(name):
 
 def test_the_check_of_a_cell_knows_the_default_range_of_grippers():
     defaults = tuple(EXECUTION[name].default for name in ("gripper_lower", "gripper_upper"))
-    assert (check_parameters.LOWER, check_parameters.UPPER) == defaults
+    assert defaults == (check_parameters.LOWER, check_parameters.UPPER)
 
 
 def test_commands_wait_for_the_longest_latency_and_delay():
