@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from pathlib import Path
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 import click
 
-from ...errors import InvalidRequestError, ServiceUnavailableError, TrajectoryStartError
+from ...errors import InvalidRequestError, RobotCellError, ServiceUnavailableError, TrajectoryStartError
 from ...io.cell_file.simulation_section import load_simulated_robot
 from ...model.mechanism import Variable
 from ...model.units import unit_of_joints
@@ -25,6 +25,9 @@ from .cells import opened, roots_of
 from .plan_files import read_plan
 from .running import running_client
 from .verdicts import explained, explained_start
+
+if TYPE_CHECKING:
+    from ...nodes.client.client import CellClient
 
 # What is printed of each executed plan, with units; "" is that of its joints.
 FIGURES = {"duration": "s", "longest_interval": "s between commands", "max_tracking_error": "", "goal_error": ""}
@@ -49,7 +52,7 @@ def execute(
             raise InvalidRequestError(f"{name} is a path without timing; plan it with timing", stage="request")
         check_alone(plan, name)
     if is_running(cell_file):
-        variables, entries = _on_nodes(cell_file, plans, speed)
+        variables, entries = _on_nodes(cell_file, plans, speed, with_variables=not as_json)
     else:
         variables, entries = _in_simulation(cell_file, folders, (start, start_values), plans, view)
     if as_json:
@@ -66,7 +69,7 @@ def execute(
     return 0
 
 
-def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> Executed:
+def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float, with_variables: bool) -> Executed:
     progress, entries = Progress(), list[dict[str, object]]()
     with running_client(cell_file) as client:
         from ...nodes.client.plan_execution import execute_plan
@@ -84,7 +87,15 @@ def _on_nodes(cell_file: Path, plans: list[tuple[str, Plan]], speed: float) -> E
                 raise
             progress(f"{name}: done", 1.0)
             entries.append({"plan": name, **asdict(done)})
-        return client.scene()[0].cell.variables, entries
+        return _variables(client) if with_variables else {}, entries
+
+
+def _variables(client: CellClient) -> Mapping[str, Variable]:
+    """Return the variables of the running cell. None without a scene node: the robot has moved, which counts."""
+    try:
+        return client.scene(retries=0)[0].cell.variables
+    except RobotCellError:
+        return {}
 
 
 def _in_simulation(

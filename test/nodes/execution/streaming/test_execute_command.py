@@ -66,6 +66,16 @@ def test_plan_files_are_executed_one_after_the_other(domain, robot, tmp_path):
     assert "100%  " in done.stderr
 
 
+def test_figures_are_printed_without_a_scene_node_that_knows_the_units(domain, robot, tmp_path):
+    start = here(robot)
+    file = write_plan(tmp_path / "plan.json", start, np.add(start, 0.1).tolist(), 0.5)
+    done = subprocess.run(["robot_cell", "execute", "@running", file], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.startswith(f"executed {file}: duration 0.5")
+    assert done.stdout.endswith(" rad or m\n")
+    robot.wait_for_last_command()
+
+
 def test_a_plan_that_begins_elsewhere_is_an_error_of_the_command(domain, robot, tmp_path):
     file = write_plan(tmp_path / "plan.json", np.add(here(robot), 0.5).tolist(), here(robot), 0.5)
     words = ["robot_cell", "execute", "@running", file, "--json"]
