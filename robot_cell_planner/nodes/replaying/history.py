@@ -24,6 +24,7 @@ from ..conversions.basic import configuration_from_message, time_from_message
 from ..conversions.changes import changes_from_message, update_from_message
 from ..conversions.models import ModelReader
 from ..conversions.states import state_from_message
+from .measured_changes import with_recorded_result
 from .measured_history import MeasuredHistory
 
 STAGE = "replay"
@@ -93,6 +94,10 @@ class SceneHistory:
         names = [name_inside(robot, name) for name in message.name]
         if self._joints.update(names, message.position, time_from_message(message.header.stamp)):
             self._measured.add(self._joints.oldest(), self._joints.values)
+
+    def with_recorded_result(self, request: Any, reply: Any) -> Any:
+        """See `measured_changes.with_recorded_result`."""
+        return with_recorded_result(request, reply, self._scenes.get(reply.update.previous_revision), self._models)
 
     def scenes_of(self, reference: StateRef, used: StateUsed) -> tuple[Scene, Scene]:
         """Return the scene, with measured joints, to which a request applied its own joint values and changes, and the

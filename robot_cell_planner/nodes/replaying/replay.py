@@ -34,6 +34,7 @@ from ..conversions.states import state_to_message
 from .exchanges import EVENTS, Exchange, RecordReader, namespaces_of
 from .history import STAGE, SceneHistory, readable, state_reference, used_state
 
+CHANGES = "scene/apply_changes"
 NODES = ("scene/", "kinematics/", "collision/", "planning/")
 # Services whose replies depend on time, or that write files.
 NOT_REPEATED = {
@@ -257,11 +258,14 @@ def _place(namespace: str) -> str:
 
 
 def _with_state(exchange: Exchange, history: SceneHistory) -> tuple[Scene | None, Any]:
-    """Return the scene that a request was answered for, and the request with the state that it is applied to.
+    """Return the scene that a request was answered for, and the request with the state that it is applied to; changes
+    of the scene with the poses that follow from joints which were measured.
 
     Raises:
         NotRepeatedError: The record does not contain the state.
     """
+    if exchange.name == CHANGES:
+        return None, history.with_recorded_result(exchange.request, exchange.reply)
     reference, used = state_reference(exchange.request), used_state(exchange.reply)
     if reference is None or used is None:
         return None, exchange.request
