@@ -26,6 +26,7 @@ RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
 REPEATED = 3  # messages with a joint from which on it counts as published, not as somebody's mistake
+INVALID_FOR = 0.25  # [s] with invalid positions only, after which a joint that had both is unknown
 SILENT_FOR = 1.0  # [s] by which a joint is older than the newest one from which on nobody publishes it at present
 # Remedies: of stamps that jump, and of positions that do.
 CLOCKS = (
@@ -63,6 +64,7 @@ class JointFeedback:
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
         self._invalid: dict[str, float] = {}  # positions that were skipped since the latest measurement, by joint
+        self._recovered: set[str] = set()  # joints that had valid positions after invalid ones
         self._counts: dict[str, int] = {}  # of messages, by joint
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -119,7 +121,8 @@ class JointFeedback:
         if updated and received:
             self._received_rate.note(received, now)
         for name, last, new in updated:
-            self._invalid.pop(name, None)
+            if self._invalid.pop(name, None) is not None:
+                self._recovered.add(name)
             self._counts[name] = self._counts.get(name, 0) + 1
             if last is not None:
                 self._check(name, last, new)
@@ -145,6 +148,7 @@ class JointFeedback:
         tables = self._delays, self._lags, self._counts, self._intervals, self._anchors, self._paused_at, self._reads
         for table in (*tables, self._silent_until):
             table.pop(name, None)
+        self._recovered.discard(name)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
         """Detect a pause of the publisher."""
@@ -291,11 +295,16 @@ class JointFeedback:
             raise lost(age, timeout, old if has_others else (), self._invalid_of(old))
         return {name: self._states.latest[name] for name in names}
 
-    def unknown(self, joints: Collection[str]) -> FeedbackLostError | None:
+    def unknown(self, joints: Collection[str], now: float) -> FeedbackLostError | None:
         """Return the error of joints that were measured, and are published with invalid positions since: they may be
-        anywhere now, unlike those that nobody publishes any more. None without any."""
+        anywhere now, unlike those that nobody publishes any more. None without any.
+
+        A joint that has had valid positions after invalid ones, as of two publishers of which one does not know it, is
+        unknown after INVALID_FOR without a valid one. now: steady clock [s].
+        """
         invalid = self._invalid.keys() & self._states.latest.keys()
-        found = tuple(sorted(invalid.intersection(joints)))
+        recent = {name for name in invalid & self._recovered if self.age((name,), now) <= INVALID_FOR}
+        found = tuple(sorted((invalid - recent).intersection(joints)))
         if not found:
             return None
         text = f"joint_states do not say where {listed(found)} is{self._invalid_of(found)}"
@@ -305,6 +314,11 @@ class JointFeedback:
         """Return the end of an error of joints that are published, but with invalid positions."""
         invalid = [f"{name} is {self._invalid[name]}" for name in names if name in self._invalid]
         return f"; they are received, but the position of {listed(invalid)}" if invalid else ""
+
+
+def published_names(names: Iterable[str]) -> frozenset[str]:
+    """Return the names that joints of the cell may have in joint_states: those of a tool with or without its prefix."""
+    return frozenset(each for name in names for each in (name, name.rpartition("/")[2]))
 
 
 def robot_names(names: Sequence[str], known: Sequence[str], field: str) -> tuple[str, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Callable, Sequence
 
 from robot_cell_planner.msg import StateRef
@@ -11,7 +12,7 @@ from ...trajectory.prediction import Progress, ahead, predicted
 from ...trajectory.trajectory import Trajectory
 from ..conversions.basic import duration_from_message, duration_to_message
 from .independent_robots import IndependentRobots
-from .joint_feedback import STILL, JointFeedback
+from .joint_feedback import STILL, JointFeedback, published_names
 from .motion import Motion
 from .trajectory_goals import MotionGoal
 
@@ -32,10 +33,15 @@ def check_known(feedback: JointFeedback, goal: MotionGoal, state: StateRef) -> N
     """
     if state.own_state:
         return
-    given = {name for full in state.configuration.joint_names for name in (full, full.rpartition("/")[2])}
-    error = feedback.unknown(goal.cell_joints.difference(goal.joints, given))
+    error = feedback.unknown(goal.cell_joints.difference(goal.joints, given_joints(state)), time.monotonic())
     if error is not None:
         raise error
+
+
+def given_joints(state: StateRef) -> frozenset[str]:
+    """Return the names in joint_states of the joints whose positions a state gives, also by SET_JOINTS."""
+    configurations = state.configuration, *(change.configuration for change in state.changes)
+    return published_names(name for configuration in configurations for name in configuration.joint_names)
 
 
 class OtherJoints:

@@ -13,6 +13,7 @@ from robot_cell_planner.srv import ValidateTrajectory
 from ...errors import TrajectoryLimitError, Value, distinct_texts
 from ...model.units import unit_of_effort
 from ..conversions.trajectory_reports import limits_from_message, units_from_message
+from .joint_feedback import published_names
 from .trajectory_goals import MotionGoal
 
 
@@ -25,14 +26,12 @@ def validated(goal: MotionGoal, reply: ValidateTrajectory.Response, measured: Ma
             linear, so that they do not exceed it there if they do not at the points.
     """
     _check_efforts(goal, reply.limits)
-    # joint_states have the full name of a joint of a tool, or the short one.
-    joints = frozenset(name for full in reply.joints for name in (full, full.rpartition("/")[2]))
     return replace(
         goal,
         limits=limits_from_message(reply.limits, goal.joints),
         tolerances=replace(goal.tolerances, units=units_from_message(reply.limits, goal.joints)),
         measured=measured,
-        cell_joints=joints,
+        cell_joints=published_names(reply.joints),
     )
 
 

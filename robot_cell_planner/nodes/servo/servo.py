@@ -37,8 +37,9 @@ from ..conversions.targets import MODES
 from ..motion.changed_limits import narrower_limit
 from ..motion.command_stream import CommandStream
 from ..motion.independent_robots import IndependentRobots
-from ..motion.joint_feedback import JointFeedback, robot_names
+from ..motion.joint_feedback import JointFeedback, published_names, robot_names
 from ..motion.monitored_replies import SCENE, follow_scene_node, scene_node_replies
+from ..motion.other_joints import given_joints
 from ..motion.permission import MotionPermission
 from ..motion.runner import MotionRunner
 from ..motion.streamed_motion import StreamDrive
@@ -149,7 +150,7 @@ class ServoServer:
                 await available(self.node, self._clearances.service_is_ready, token, within, CLEARANCE)
                 if not options.state.own_state:
                     await scene_node_replies(self.node, self._scene_node, token)
-            if (unknown := self._feedback.unknown(task.others)) is not None:
+            if (unknown := self._feedback.unknown(task.others, time.monotonic())) is not None:
                 raise unknown
             self.permission.check()
             token.check()  # a stop, or an emergency stop that was released again, ends it before it begins
@@ -188,8 +189,7 @@ class ServoServer:
         """Return the names in joint_states of the joints with which collisions are checked, besides those that move."""
         if not options.check_collision or options.state.own_state:
             return frozenset()
-        names = set(joint_names(self.cell)).difference(options.state.configuration.joint_names)
-        return frozenset(name for full in names for name in (full, full.rpartition("/")[2])).difference(moved)
+        return published_names(joint_names(self.cell)).difference(moved, given_joints(options.state))
 
     def check_limits(self, task: ServoTask) -> None:
         """Check that the scene has not got narrower limits since a session began.

@@ -112,7 +112,7 @@ class ServoSession:
             return lost(age, self._timeouts.lost_after)
         if lag > self._timeouts.lost_after:
             return lagging(lag, self._timeouts.lost_after)
-        if (unknown := self._feedback.unknown(self.task.others)) is not None:
+        if (unknown := self._feedback.unknown(self.task.others, now)) is not None:
             return unknown
         if self._is_silent:
             return None

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from robot_cell_planner.errors import FeedbackLostError
-from robot_cell_planner.msg import Configuration, RobotCellState, StateRef
+from robot_cell_planner.msg import Configuration, RobotCellState, SceneChange, StateRef
 from robot_cell_planner.nodes.motion.independent_robots import IndependentRobots
 from robot_cell_planner.nodes.motion.joint_feedback import JointFeedback
 from robot_cell_planner.nodes.motion.other_joints import OtherJoints
@@ -92,17 +92,32 @@ def test_invalid_positions_of_joints_that_do_not_matter_stop_nothing():
     cell.watch.check_known(StateRef())
     cell.measure(right_grip=math.nan)
     cell.watch.check_known(StateRef(configuration=Configuration(joint_names=["right/grip"], positions=[0.0])))
+    grip = SceneChange(operation=SceneChange.SET_JOINTS)
+    grip.configuration = Configuration(joint_names=["right/grip"], positions=[0.0])
+    cell.watch.check_known(StateRef(changes=[grip]))
     cell.watch.check_known(StateRef(own_state=[RobotCellState()]))
 
 
 def test_a_joint_that_never_had_a_valid_position_is_where_the_scene_says():
     feedback = JointFeedback(10.0)
     feedback.update(NAMES, [math.nan] * len(NAMES), [], [], SECOND, 1.0)
-    assert feedback.unknown(NAMES) is None
+    assert feedback.unknown(NAMES, 1.0) is None
     feedback.update(NAMES[:1], [0.0], [], [], 2 * SECOND, 2.0)
     feedback.update(NAMES[:1], [math.nan], [], [], 3 * SECOND, 3.0)
-    assert feedback.unknown(NAMES).subjects == NAMES[:1]
-    assert feedback.unknown(NAMES[1:]) is None
+    assert feedback.unknown(NAMES, 3.0).subjects == NAMES[:1]
+    assert feedback.unknown(NAMES[1:], 3.0) is None
+
+
+def test_a_joint_with_a_publisher_that_does_not_know_it_is_known_by_the_other():
+    """As by the broadcaster of a controller manager, at 100 Hz, and the driver of a gripper, at 10 Hz."""
+    feedback, name, faults = JointFeedback(10.0), NAMES[:1], []
+    for step in range(1, 200):
+        position = 0.0 if step % 10 == 1 and step < 100 else math.nan
+        feedback.update(name, [position], [], [], 10**7 * step, 0.01 * step)
+        if feedback.unknown(name, 0.01 * step) is not None:
+            faults.append(step)
+    # Until it is known that there are two publishers, and 0.25 s after the last message of the driver.
+    assert faults == [*range(2, 11), *range(91 + 26, 200)]
 
 
 def test_robots_at_rest_are_checked_once():
