@@ -134,8 +134,8 @@ class Preparation:
             await self._wait_until(goal, ahead, token)
             self._permission.check()
             found, reply = await self.validated(goal, token, state)
+        await self._monitors_ready(state, reply, token)  # before the last wait, so that the start is not late
         await self._wait_until(goal, 0.0, token)
-        await self._monitors_ready(state, reply, token)
         await self.settled(goal.joints, token)
         self._permission.check()
         self._check_still_there(found)

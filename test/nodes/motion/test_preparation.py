@@ -112,6 +112,18 @@ def test_a_robot_that_moves_while_the_monitors_are_awaited_does_not_begin(monkey
         cell.prepared()
 
 
+def test_a_goal_with_a_time_of_its_start_is_not_late_by_the_replies_of_the_monitors(monkeypatch):
+    """As the scene node, which reads a file meanwhile: other robots start at this time."""
+    cell = Cell(monkeypatch, nothing)
+
+    def takes_long():
+        cell.now += SECOND // 5
+
+    cell.on_monitors = takes_long
+    cell.prepared(after=10.0)
+    assert cell.now == pytest.approx(NOW + 10 * SECOND, abs=10)
+
+
 def test_a_goal_is_refused_while_another_joint_has_only_invalid_positions(monkeypatch):
     """Its collisions were checked with where the finger was before."""
     cell = Cell(monkeypatch, nothing)
