@@ -20,14 +20,17 @@ def collision_warnings(cell: RobotCell, state: RobotCellState, what: str = "the 
 
 
 def enclosure_warnings(cell: RobotCell, state: RobotCellState) -> tuple[str, ...]:
-    """Return a line for each surface of triangles that objects lie inside of, which counts as free.
+    """Return a line for each surface of triangles that objects lie inside of without touching it, which counts as free.
 
     Raises:
         GeometryError: A mesh cannot be read.
     """
-    inside: dict[str, list[str]] = {}
-    for inner, outer in enclosed_objects(cell, state, CollisionChecker(cell, state).allowed_pairs):
-        inside.setdefault(outer, []).append(inner)
+    checker = CollisionChecker(cell, state)
+    found, inside = list(enclosed_objects(cell, state, checker.allowed_pairs)), dict[str, list[str]]()
+    touching = {frozenset((pair.first, pair.second)) for pair in checker.report().pairs} if found else ()
+    for inner, outer in found:
+        if frozenset((inner, outer)) not in touching:
+            inside.setdefault(outer, []).append(inner)
     return tuple(
         f"{listed(names)} {'is' if len(names) == 1 else 'are'} inside {outer}, whose triangles (use: exact) "
         "are a surface without interior: what is inside counts as free; use its hull or convex pieces, or correct its "

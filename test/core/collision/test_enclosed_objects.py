@@ -9,7 +9,7 @@ import trimesh
 from planning_cells import gantry
 
 from robot_cell_planner.collision.checker import CollisionChecker
-from robot_cell_planner.collision.enclosed_objects import winding_number
+from robot_cell_planner.collision.enclosed_objects import enclosed_objects, winding_number
 from robot_cell_planner.collision.state_warnings import collision_warnings, enclosure_warnings
 from robot_cell_planner.io.mesh.loading import load_mesh
 from robot_cell_planner.model.bodies import RigidBody
@@ -72,6 +72,14 @@ def test_a_robot_inside_a_solid_of_triangles_is_a_warning():
 )
 def test_no_other_mesh_is(mesh, fields):
     assert enclosure_warnings(*scene_with(mesh, **fields)) == ()
+
+
+def test_what_also_touches_the_surface_collides_with_it_and_does_not_count_as_free():
+    cell, state = scene_with(box(0.7))
+    pairs = CollisionChecker(cell, state).allowed_pairs
+    assert list(enclosed_objects(cell, state, pairs)) == [("cube", "machine")]
+    (text,) = collision_warnings(cell, state)
+    assert "cube and machine overlap" in text
 
 
 def test_links_that_may_touch_it_do_not_count():
