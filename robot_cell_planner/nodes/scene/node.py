@@ -98,8 +98,8 @@ class SceneNode(ManagedNode):
         # The publisher of /tf reads joint states, but less often at a low rate.
         rate = 0.0 if self.parameters["tf_rate"] >= JOINTS_RATE else JOINTS_RATE
         self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], rate, self._frames)
-        measured_pose = partial(world_pose_as_measured, lambda: self._view.last_measured)
-        self._history = SceneHistory(measured_pose, self._journal, retained=self.parameters["revisions_kept"])
+        self._measured_pose = partial(world_pose_as_measured, lambda: self._view.last_measured)
+        self._history = SceneHistory(self._measured_pose, self._journal, retained=self.parameters["revisions_kept"])
         self._publisher = ScenePublisher(self, self._history, self._view)
         self._follower = FrameFollower(self, self._frames, self._history, self._apply)
         self._geometry = GeometryCheck(self)
@@ -286,12 +286,13 @@ class SceneNode(ManagedNode):
     async def _merge(self, found: Imported, related: list[AddFrame], request: srv.LoadCell.Request) -> None:
         """Add a cell at the pose of a request to the present one."""
         origin = pose_from_message(request.pose, "pose")
-        named = {"relative_to": request.relative_to}
-        frames = await self._view.poses_in_tf(named, request.stamp, self._history.scene.cell)
-        if frames:
+        frame, cell = request.relative_to, self._history.scene.cell
+        if frames := await self._view.poses_in_tf({"relative_to": frame}, request.stamp, cell):
             origin = frames["relative_to"] @ origin
-        elif request.relative_to:
-            origin = world_pose(self._history.scene.cell, self._view.current_state(), request.relative_to) @ origin
+        elif frame:
+            self._view.read_joints()
+            present = self._history.scene
+            origin = self._measured_pose(present.cell, present.state, frame) @ origin
         placed = moved(found, origin)
         changes: list[Change] = [Add(placed.cell, placed.state), *related]
         change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)

@@ -13,7 +13,7 @@ from sensor_msgs.msg import JointState
 from robot_cell_planner import srv
 from robot_cell_planner.errors import StaleStateError
 from robot_cell_planner.kinematics.transforms import world_pose
-from robot_cell_planner.msg import SceneChange
+from robot_cell_planner.msg import NamedFrame, SceneChange
 from robot_cell_planner.nodes.common.node import reliable
 
 CELL, STATE = loaded()
@@ -135,3 +135,14 @@ def test_what_a_joint_with_invalid_positions_moves_is_not_attached(client, robot
     before = place(client, BODY)
     client.attach(BODY, TCP)
     assert_same(place(client, BODY), before)
+
+
+def test_a_cell_is_not_merged_at_a_link_whose_place_is_unknown(client, robot):
+    request = srv.LoadCell.Request(mode=srv.LoadCell.Request.MERGE, relative_to=TCP)
+    request.cell.frames = [NamedFrame(name="mark")]
+    robot.break_encoder("elbow_joint")
+    with pytest.raises(StaleStateError, match="elbow_joint is at nan"):
+        client.call_service(srv.LoadCell, "scene/load_cell", request)
+    robot.move()
+    client.call_service(srv.LoadCell, "scene/load_cell", request)
+    assert_same(place(client, "mark"), place(client, TCP))
