@@ -16,7 +16,7 @@ from ..conversions.basic import duration_to_message
 MONITOR = "monitoring"  # stage of errors because a node does not reply
 SCENE = "scene/wait_for_state"
 PERIOD = 0.5  # [s] after which the nodes reply without a change
-AT_ONCE = 1e-3  # [s] the same; 0 stands for a default
+AT_ONCE = 1e-3  # [s] after which the scene node replies before a motion; 0 would be its default timeout
 NEVER = 2**63  # a revision that no scene reaches
 
 RequestT = TypeVar("RequestT")

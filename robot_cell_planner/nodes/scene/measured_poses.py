@@ -21,8 +21,8 @@ def world_pose_as_measured(
 ) -> Pose:
     """Return world_T_frame with the joints of a state where they are measured.
 
-    What is attached in place, detached, or placed relative to a link would else be where it was with the joints of the
-    state of the scene. measured: returns the measured joints; the cell may have other joints, by changes before.
+    With the joints of the state of the scene, what is attached in place, detached, or placed relative to a link would
+    move. measured: returns the measured joints; the cell may have other joints, by changes before.
 
     Raises:
         StaleStateError: The frame is moved by a joint of which only invalid values arrive.
