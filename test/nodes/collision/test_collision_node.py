@@ -94,15 +94,15 @@ def test_margins_and_steps_of_a_request(call):
 
 
 @pytest.mark.parametrize(
-    ("kind", "fields"),
+    ("kind", "fields", "times"),
     [
-        ("CheckStates", {"options": CollisionOptions(full_report=True, verbose=True)}),
-        ("ComputeClearance", {"pairs": 100}),
+        ("CheckStates", {"options": CollisionOptions(full_report=True, verbose=True)}, 10),
+        ("ComputeClearance", {"pairs": 100}, 3),
     ],
 )
-def test_servo_gets_clearances_while_a_long_request_is_answered(client, call, kind, fields):
+def test_servo_gets_clearances_while_a_long_request_is_answered(client, call, kind, fields, times):
     """Each of them within a slice of the work for the other request, not after all of it."""
-    fields = fields | {"configurations": path_to_message(JOINTS, np.repeat(rows_of(50), 3, axis=0))}
+    fields = fields | {"configurations": path_to_message(JOINTS, np.repeat(rows_of(50), times, axis=0))}
     found = call(kind, **fields)  # models are made
     busy, ended = threading.Thread(target=lambda: ended.append(call(kind, **fields))), []
     busy.start()

@@ -61,9 +61,10 @@ def test_a_session_waits_for_the_robot_to_rest_and_does_not_begin_if_it_is_stopp
             access.cancel_all(StopRequestedError("stopped"))
 
     runner.ready, runner.settled, server._load = done, settled, done
+    server._feedback.unknown.return_value = None
     monkeypatch.setattr(servo, "servo_settings", lambda *_: None)
     monkeypatch.setattr(server, "_scene", lambda: SimpleNamespace(resolve=done))
-    monkeypatch.setattr(server, "_task", lambda *_: SimpleNamespace(joints=("elbow",)))
+    monkeypatch.setattr(server, "_task", lambda *_: SimpleNamespace(joints=("elbow",), others=frozenset()))
     monkeypatch.setattr(server, "_begin", lambda *_: calls.append("begins"))
     request = SetServo.Request(enabled=True, options=ServoOptions(check_collision=False))
     work = server._set_servo(request, SimpleNamespace())
