@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Protocol
 
-ANY_JOINT = "rad or m"  # of a joint whose type is not known
+POSITIONS = "rad", "m"  # units of the values of joints
+ANY_JOINT = " or ".join(POSITIONS)  # of a joint whose type is not known
 PER = ("", "/s", "/s2", "/s3")
 EFFORTS = {"rad": "Nm", "m": "N"}  # by the units of positions
 

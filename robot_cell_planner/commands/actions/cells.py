@@ -18,7 +18,7 @@ from ...kinematics.transforms import world_pose
 from ...model.angles import MAX_ANGLE
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
-from ...model.units import ANY_JOINT, common_unit
+from ...model.units import POSITIONS, common_unit
 from ...scene.changes import apply_changes
 from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
@@ -86,6 +86,6 @@ def units_explained(option: str, values: Sequence[JointValue]) -> Iterator[None]
             degrees = (
                 f": {given[0]:g} degrees are {math.radians(given[0]):.5g} rad" if abs(given[0]) > MAX_ANGLE else ""
             )
-            unit = common_unit(number.unit for number in error.values if number.unit in ANY_JOINT.split(" or "))
+            unit = common_unit(number.unit for number in error.values if number.unit in POSITIONS)
             error.remedy = f"Values of {option} are in {unit}, and within the limits of the joint{degrees}."
         raise

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from ...errors import GeometryError
 from .incomplete import STAGE, STL_HEADER, STL_TRIANGLE, stl_bytes
 
-HEAD = 4_096  # [bytes] that are looked at
+HEAD = 4_096  # [bytes] that are examined
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 CONVERT = "Convert it to STL, OBJ, DAE, GLB, GLTF or PLY."
 UNPACK = "Unpack it, and use the mesh in it."
@@ -47,7 +47,7 @@ BEGINNINGS = (
 
 
 def content_of(content: bytes) -> Content | None:
-    """Return what a file contains, as far as it can be told from its bytes."""
+    """Return what a file contains, as far as its bytes show it."""
     if not content:
         return Content("empty", remedy="Get the file again from its source.")
     head = content[:HEAD].removeprefix(BYTE_ORDER_MARK).lstrip(b" \t\r\n")

@@ -19,8 +19,8 @@ from ..motion.path_return import feedback_timeouts
 from ..motion.trajectory_goals import ToleranceDefaults
 from ..motion.wraparound import Wraparound
 from ..servo.parameters import SERVO_PARAMETERS
-from .check_parameters import CHECK_PARAMETERS
 from .gripper import GripperActions, GripperOptions
+from .monitoring_parameters import MONITORING_PARAMETERS
 from .parameter_relations import BELOW_GOAL_TIME, LONGER_THAN_STOP
 
 STREAM, CONTROLLER = "stream", "controller"
@@ -98,7 +98,7 @@ PARAMETERS = (
         0,
         99,
     ),
-    *CHECK_PARAMETERS,
+    *MONITORING_PARAMETERS,
     Parameter(
         "max_replans",
         10,

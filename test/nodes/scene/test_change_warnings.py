@@ -22,7 +22,7 @@ def scene_node(start_node, folder):
     return start_node("scene_node", cell_file=DEMO, resource_folders=f"[{folder}]")
 
 
-def ball(name, radius):
+def sphere(name, radius):
     change = SceneChange(operation=SceneChange.ADD)
     shape = Shape(geometry=Geometry(type=Geometry.SPHERE, dimensions=[radius]))
     change.states.bodies = [BodyState(name=name)]
@@ -45,7 +45,7 @@ def reply_to(client, *changes, dry_run=True):
 
 
 CHANGES = {
-    "a size in mm": ([ball("in_mm", 50.0)], "body in_mm is 100 x 100 x 100 m large; is its size in mm?"),
+    "a size in mm": ([sphere("in_mm", 50.0)], "body in_mm is 100 x 100 x 100 m large; is its size in mm?"),
     "a joint in degrees": ([turned(elbow=90.0)], "the state has joint elbow_joint at 90 rad, beyond its limit 3"),
     "a joint of a tool": ([joints({FINGER: 0.1})], f"the state has joint {FINGER} at 0.1 m, beyond its limit 0.042 m"),
 }
@@ -65,8 +65,8 @@ def test_a_doubtful_change_is_accepted_with_one_warning(scene_node, client, name
 
 
 def test_a_warning_is_about_the_change_and_not_about_what_was_there(scene_node, client):
-    client.apply(ball("in_mm", 50.0), turned(elbow=3.5))
-    assert reply_to(client, ball("small", 0.1), turned(elbow=3.5)).warnings == []
+    client.apply(sphere("in_mm", 50.0), turned(elbow=3.5))
+    assert reply_to(client, sphere("small", 0.1), turned(elbow=3.5)).warnings == []
     assert len(reply_to(client, turned(elbow=3.6)).warnings) == 1
     assert reply_to(client, SceneChange(operation=SceneChange.REMOVE, name="in_mm")).warnings == []
     client.call_service(srv.UndoChanges, "scene/undo", srv.UndoChanges.Request())

@@ -507,16 +507,27 @@ def test_another_publisher_of_commands_ends_it(client, robot, executions):
     client.stop_servo()
 
 
-def test_without_the_scene_node_it_ends_and_reports_it(client, robot, nodes, executions, start_node):
-    """The collision node replies, but nobody would notice an obstacle."""
+def wait_until_raised(robot):
+    """Wait until a command has the tool 2 mm above its first position."""
+    raised = tip(list(HOME.values()))[2] + 0.002
+    robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > raised)
+
+
+def assert_ends_without(name, service, client, robot, nodes, executions):
+    """Servo ends at rest, with the service in the error, when a node is killed while it moves the tool."""
     client.start_servo(options())
     with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
-        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002)
-        nodes["scene"].kill()
-        executions.wait_for(error_named(ServiceUnavailableError, "scene/wait_for_state"))
+        wait_until_raised(robot)
+        nodes[name].kill()
+        executions.wait_for(error_named(ServiceUnavailableError, service))
         executions.wait_for(lambda status: not status.owner)
     robot.wait_for_rest(JOINTS)
     assert not speeds(robot.taken())[-1].any()
+
+
+def test_without_the_scene_node_it_ends_and_reports_it(client, robot, nodes, executions, start_node):
+    """The collision node replies, but nobody would notice an obstacle."""
+    assert_ends_without("scene", "scene/wait_for_state", client, robot, nodes, executions)
     nodes["scene"] = start_node("scene_node", cell_file=DEMO)
     client.scene(retries=20)
 
@@ -528,9 +539,7 @@ def test_a_gripper_of_which_only_invalid_positions_arrive_ends_it(client, robot,
     with Sender(client, lambda: publish_now(client, gripper, message)):
         client.start_servo(options())
         with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
-            robot.wait_for(
-                lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002
-            )
+            wait_until_raised(robot)
             message.position = [math.nan]
             executions.wait_for(error_named(FeedbackLostError, FINGER, "nan"))
             executions.wait_for(lambda status: not status.owner)
@@ -558,11 +567,4 @@ def publish_now(client, publisher, message):
 
 
 def test_without_the_collision_node_it_ends_and_reports_it(client, robot, nodes, executions):
-    client.start_servo(options())
-    with Sender(client, lambda: client.send_twist([0.0, 0.0, 0.02])):
-        robot.wait_for(lambda command: tip([command[name] for name in JOINTS])[2] > tip(list(HOME.values()))[2] + 0.002)
-        nodes["collision"].kill()
-        executions.wait_for(error_named(ServiceUnavailableError, "collision/compute_clearance"))
-        executions.wait_for(lambda status: not status.owner)
-    robot.wait_for_rest(JOINTS)
-    assert not speeds(robot.taken())[-1].any()
+    assert_ends_without("collision", "collision/compute_clearance", client, robot, nodes, executions)

@@ -1,10 +1,10 @@
-"""Parameters of the checks that protect motions in another process: validation and monitoring."""
+"""Parameters of the validation and the monitoring of motions by other nodes."""
 
 from __future__ import annotations
 
 from ..common.parameters import Parameter
 
-CHECK_PARAMETERS = (
+MONITORING_PARAMETERS = (
     Parameter(
         "validate",
         True,
