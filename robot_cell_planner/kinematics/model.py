@@ -207,8 +207,9 @@ class CellModel:
         return self._resolve(name) if found is None else found
 
     def _frames_shared_with(self, other: CellModel) -> dict[str, FramePlacement] | None:
-        """Return the known frames that are placed alike in another model of the same cell; None if too few are."""
-        if other.cell is not self.cell or other.mechanisms is not self.mechanisms:
+        """Return the known frames that are placed alike in another model, of the same cell or of one with other bodies;
+        None if too few are."""
+        if other.cell.frames != self.cell.frames or other.mechanisms is not self.mechanisms:
             return None
         changed = changed_items(self._state.bodies, other._state.bodies, MAX_CHANGED)
         if changed is None or moved_frames(self.cell, other._state, changed) is None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from functools import cached_property
+
 import msgspec
 from frozendict import frozendict
 
 from ..errors import InvalidValueError, ModelError
 from .arguments import check_fields, public
-from .geometry import Shape
+from .digest import canonical, content_of
+from .geometry import Mesh, Shape
 from .mechanism import Inertial, Link, Mechanism
 from .name_suggestions import unknown_name
 from .pose import IDENTITY, Pose
@@ -71,7 +74,7 @@ def rigid_tool(
     return Tool(name, Mechanism(name, frozendict({"body": link}), frozendict()), tcp)
 
 
-class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True):
     """Rigid body, for example a workpiece, table or wall.
 
     If `visuals` is empty, the collision geometry is displayed.
@@ -87,6 +90,13 @@ class RigidBody(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         check_name(self.name, "body")
         if not self.collisions and not self.visuals:
             raise InvalidValueError(f"body {self.name} has no shape")
+
+    @cached_property
+    def content(self) -> msgspec.Raw:
+        """The part of `RobotCell.digest` that this body contributes. Cached, because cells share the bodies that did
+        not change."""
+        has_files = any(isinstance(shape.geometry, Mesh) for shape in (*self.collisions, *self.visuals))
+        return content_of(self) if has_files else canonical(self)
 
 
 class NamedFrame(msgspec.Struct, frozen=True, forbid_unknown_fields=True):

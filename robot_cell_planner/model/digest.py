@@ -6,7 +6,11 @@ import hashlib
 
 import msgspec
 
+from .sources import ModelSources
 from .value import plain
+
+PLACE_OF_MESH = ("uri", "path")
+SOURCE_FIELDS = set(ModelSources.__struct_fields__)
 
 
 def canonical(value: object) -> msgspec.Raw:
@@ -28,11 +32,22 @@ def without_places(value: object) -> object:
 
 def _without_places(value: object) -> object:
     if isinstance(value, dict):
-        left_out = {"sources", *(("uri", "path") if value.get("type") == "mesh" else ())}
-        return {name: _without_places(item) for name, item in value.items() if name not in left_out}
+        left_out = PLACE_OF_MESH if value.get("type") == "mesh" else ()
+        items = ((name, item) for name, item in value.items() if name not in left_out and not _is_sources(name, item))
+        return {name: _without_places(item) for name, item in items}
     if isinstance(value, list | tuple):
         return [_without_places(item) for item in value]
     return value
+
+
+def _is_sources(name: str, value: object) -> bool:
+    """Whether an item is the field of a model's texts, and no link, joint or frame of that name."""
+    return name == "sources" and isinstance(value, dict) and value.keys() == SOURCE_FIELDS
+
+
+def content_of(value: object) -> msgspec.Raw:
+    """Return the part of a cell's digest that a value contributes: its canonical JSON, without places of files."""
+    return canonical(without_places(value))
 
 
 def same_to_the_last_bit(first: object, second: object) -> bool:

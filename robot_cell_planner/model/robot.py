@@ -9,7 +9,7 @@ from frozendict import frozendict
 
 from ..errors import InvalidValueError, ModelError, NotSupportedError, UnknownNameError
 from .arguments import check_fields
-from .digest import canonical, without_places
+from .digest import content_of
 from .mechanism import Mechanism, Variable
 from .name_suggestions import unknown_name
 from .sources import ModelSources
@@ -122,8 +122,8 @@ class Robot(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=True, 
 
     @cached_property
     def content(self) -> msgspec.Raw:
-        """The part of `RobotCell.digest` that this robot contributes: its canonical JSON, without places of files."""
-        return canonical(without_places(self))
+        """The part of `RobotCell.digest` that this robot contributes, see `content_of`."""
+        return content_of(self)
 
     @cached_property
     def variables(self) -> frozendict[str, Variable]:

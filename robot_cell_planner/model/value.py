@@ -138,19 +138,13 @@ def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:
 
 
 def changed_items(before: Mapping[K, V], after: Mapping[K, V], limit: int) -> tuple[K, ...] | None:
-    """Return the keys whose values are different objects in two mappings of equal keys in the same order.
+    """Return the keys of either mapping that the other one lacks, or has with a different object as value.
 
-    None: the keys differ, or more than `limit` values do. Values are compared by identity.
+    None: there are more than `limit`. Values are compared by identity.
     """
-    if len(before) != len(after):
-        return None
-    changed: list[K] = []
-    for (key, value), (other_key, other) in zip(before.items(), after.items(), strict=True):
-        if value is not other or key != other_key:
-            if key != other_key or len(changed) == limit:
-                return None
-            changed.append(key)
-    return tuple(changed)
+    changed = [key for key, value in after.items() if before.get(key) is not value]
+    changed += [key for key in before if key not in after]
+    return tuple(changed) if len(changed) <= limit else None
 
 
 def without_item(mapping: Mapping[K, V], key: K) -> frozendict[K, V]:

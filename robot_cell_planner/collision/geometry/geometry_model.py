@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ...kinematics.model import CellModel
 from ...model.geometry import Shape
 from ...model.pose import Matrix
+from ...system.cache import IdentityCache
 from ..pairs.allowed_pairs import AllowedPairs, CheckedPair
 from .broad_phase import ROUNDING, BoxSearch, Candidates, StaticBlock
 from .collision_geometry import CollisionGeometry, collision_geometries, local_bounds, naming_object
@@ -24,6 +25,7 @@ from .separating_planes import SeparatingPlanes
 
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
+MAX_OBJECTS = 16_384  # number of collision objects whose geometries are retained
 LARGE = 4096  # number of pairs from which on a block is not listed pair by pair
 
 
@@ -54,7 +56,7 @@ class GeometryModel:
         self.geometries: list[CollisionGeometry] = []
         self._object_list: list[int] = []
         self._joint_list: list[int] = []
-        self._placements: list[Matrix] = []
+        self._placements: list[Floats] = []
         self._geometries_of: dict[int, range] = {}
         for index in allowed_pairs.moving:
             self._add(index, model)
@@ -64,7 +66,7 @@ class GeometryModel:
             self._add(index, model)
         self.object_indices = np.array(self._object_list, dtype=np.intp)
         self.joints = np.array(self._joint_list, dtype=np.intp)
-        self.joint_T_geometry = np.array(self._placements).reshape(-1, 4, 4)
+        self.joint_T_geometry = np.concatenate((np.empty((0, 4, 4)), *self._placements))
         self._collect_moving_pairs()
         self.blocks = tuple(self._block(row.objects, [(p.moving, p.margin) for p in row.partners]) for row in rows)
         # Pairs of objects with their margins, by step and then by names, and (k, 3) the place in these and the
@@ -83,7 +85,7 @@ class GeometryModel:
         self.geometries.extend(geometries)
         self._object_list.extend([index] * len(geometries))
         self._joint_list.extend([at.joint] * len(geometries))
-        self._placements.extend([joint_T_frame @ pose for pose in poses])
+        self._placements.append(joint_T_frame @ poses)
         self._geometries_of[index] = range(start, len(self.geometries))
 
     def contains(self, index: int) -> bool:
@@ -104,9 +106,9 @@ class GeometryModel:
         moved: list[int] = []
         for index, placement in placements.items():
             _, poses = _parts(self.allowed_pairs.objects[index].shapes)
-            for geometry, pose in zip(self._geometries_of[index], poses, strict=True):
-                found.joint_T_geometry[geometry] = placement @ pose
-                moved.append(geometry)
+            rows = self._geometries_of[index]
+            found.joint_T_geometry[rows.start : rows.stop] = placement @ poses
+            moved.extend(rows)
         search = found.__dict__.get("_search")
         if search is not None:
             found.__dict__["_search"] = search.moved(found.joint_T_geometry, moved)
@@ -306,8 +308,17 @@ class GeometryModel:
         return self._search.candidates_along(poses, reach)
 
 
-@lru_cache(maxsize=1024)
-def _parts(shapes: tuple[Shape, ...]) -> tuple[tuple[CollisionGeometry, ...], tuple[Matrix, ...]]:
-    """Return the collision geometries of an object and the pose (4, 4) of each in its frame."""
-    parts = [(geometry, shape.pose.matrix) for shape in shapes for geometry in collision_geometries(shape.geometry)]
-    return tuple(geometry for geometry, _ in parts), tuple(pose for _, pose in parts)
+_parts_of: IdentityCache[tuple[tuple[CollisionGeometry, ...], Floats]] = IdentityCache(MAX_OBJECTS, MAX_OBJECTS)
+
+
+def _parts(shapes: tuple[Shape, ...]) -> tuple[tuple[CollisionGeometry, ...], Floats]:
+    """Return the n collision geometries of an object, and their poses (n, 4, 4) in its frame. Cached by identity, as
+    hashing a body of thousands of shapes takes longer than building it."""
+
+    def build() -> tuple[tuple[CollisionGeometry, ...], Floats]:
+        parts = [(geometry, shape.pose.matrix) for shape in shapes for geometry in collision_geometries(shape.geometry)]
+        poses = np.array([pose for _, pose in parts]).reshape(-1, 4, 4)
+        poses.flags.writeable = False
+        return tuple(geometry for geometry, _ in parts), poses
+
+    return _parts_of.get((shapes,), (), build)
