@@ -26,8 +26,8 @@ from ..problem.plan import Plan
 from ..problem.request import MotionRequest
 from ..problem.steps import MultistepRequest
 from ..sequence import plan_multistep
-from .process import RecentStates
 from .server import PRELOAD, safe_start
+from .state_parts import RecentStates
 from .stop_flags import SharedFlags, StopFlag, new_stop_flag, shared_flags, use_flags
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest

@@ -14,6 +14,7 @@ from typing import Any
 from ...scene.scene import Scene
 from .process import MAX_CACHED_CELLS, End, work
 from .server import safe_start
+from .state_parts import SentStates
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
@@ -46,6 +47,7 @@ class Worker:
         self.process = process
         self.pipe = pipe
         self._flag = flag
+        self._states = SentStates()
         self.cells: list[str] = []
         self.prepared: OrderedDict[str, Scene] = OrderedDict()
         self.served = 0
@@ -63,7 +65,7 @@ class Worker:
             return 0
 
     def send(self, task: str, scene: Scene, request: Any) -> None:
-        """Send a task, with the cell if the worker does not have it.
+        """Send a task, with the cell and the parts of the state that the worker does not have.
 
         Raises:
             OSError: The process has ended.
@@ -81,9 +83,11 @@ class Worker:
     def _send(self, task: str, scene: Scene, request: Any, most: float) -> bool:
         digest = scene.cell.digest_with_places()
         cached = digest in self.cells
-        content = ForkingPickler.dumps((task, digest, None if cached else scene.cell, scene.state, request))
+        state = self._states.message(scene.state)
+        content = ForkingPickler.dumps((task, digest, None if cached else scene.cell, state, request))
         if len(content) > most:
             return False
+        self._states.note(scene.state, state)
         if not cached:
             self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
         self._flag.value = End.NOT_YET

@@ -10,8 +10,6 @@ from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
 
-import msgspec
-
 from ...errors import InternalError, LimitExceededError, RobotCellError, drop_tracebacks
 from ...model.cell import RobotCell
 from ...model.state import RobotCellState
@@ -19,10 +17,9 @@ from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ...system.lifeline import end_with_parent
 from ..problem.progress import Progress, ProgressMonitor
+from .state_parts import ReceivedStates
 
 MAX_CACHED_CELLS = 4
-MAX_RECENT_PARTS = 4  # of each kind
-PARTS = ("base_poses", "tools", "bodies")
 REPORT_PERIOD = 0.05  # [s]
 READY = "ready"  # first message of a worker
 
@@ -54,24 +51,6 @@ class TaskControl:
             cancelled=lambda: self._requested_end() == End.AT_ONCE,
             timed_out=lambda: self._requested_end() == End.TIME_LIMIT,
         )
-
-
-class RecentStates:
-    """Makes states that arrive one by one share their equal parts, so that what is cached for these parts is found:
-    caches go by identity, and each message brings new objects."""
-
-    def __init__(self) -> None:
-        self._parts: dict[str, list[Any]] = {name: [] for name in PARTS}
-
-    def shared(self, state: RobotCellState) -> RobotCellState:
-        """Return an equal state with those parts of recent states that are equal to its own."""
-        return msgspec.structs.replace(state, **{name: self._recent(name, getattr(state, name)) for name in PARTS})
-
-    def _recent(self, name: str, part: Any) -> Any:
-        parts = self._parts[name]
-        found = next((retained for retained in parts if retained == part), part)
-        parts[:] = [found, *(retained for retained in parts if retained is not found)][:MAX_RECENT_PARTS]
-        return found
 
 
 class _Reports:
@@ -107,7 +86,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
     keep_heap_small()
     pipe.send(READY)
     cells: OrderedDict[str, RobotCell] = OrderedDict()
-    states = RecentStates()
+    states = ReceivedStates()
     while True:
         try:
             task, digest, cell, state, request = pipe.recv()
@@ -120,7 +99,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
             cells[digest] = cell
             if len(cells) > MAX_CACHED_CELLS:
                 cells.popitem(last=False)
-        pipe.send(_answer(task, cells[digest], states.shared(state), request, pipe, flag))
+        pipe.send(_answer(task, cells[digest], states.state(state), request, pipe, flag))
 
 
 def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:

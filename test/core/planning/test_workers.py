@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import pickle
 import queue
 import random
 import signal
@@ -19,8 +18,6 @@ from robot_cell_planner.collision.certification import joint_tree
 from robot_cell_planner.collision.certification import sphere_tree as sphere_tree
 from robot_cell_planner.collision.sphere_model import approximation
 from robot_cell_planner.errors import CancelledError, InternalError, RobotCellError, TimedOutError, WorkerCrashedError
-from robot_cell_planner.model.pose import Pose
-from robot_cell_planner.model.state import BodyState
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.plan_file import plan_to_json
 from robot_cell_planner.planning.problem.progress import Progress
@@ -105,21 +102,6 @@ def test_reports_are_sent_at_each_step_and_otherwise_at_intervals(monkeypatch):
     assert [progress.stage for progress in sent] == ["0.06", "0.08", "0.14"]
     reports("what a task says otherwise")
     assert sent[-1] == "what a task says otherwise"
-
-
-def test_states_that_arrive_one_by_one_share_equal_parts():
-    states = process.RecentStates()
-    first = states.shared(pickle.loads(pickle.dumps(SCENE.state)))
-    again = states.shared(pickle.loads(pickle.dumps(SCENE.state.with_configuration({"x": 0.5}))))
-    assert again == SCENE.state.with_configuration({"x": 0.5})
-    assert again.bodies is first.bodies
-    assert again.base_poses is first.base_poses
-    body = next(iter(SCENE.state.bodies))
-    moved = SCENE.state.with_body(body, BodyState(Pose((0.0, 0.0, 9.0))))
-    other = states.shared(pickle.loads(pickle.dumps(moved)))
-    assert other == moved
-    assert other.bodies is not first.bodies
-    assert states.shared(pickle.loads(pickle.dumps(SCENE.state))).bodies is first.bodies
 
 
 def test_states_are_sent_with_their_cells(pool):

@@ -1,0 +1,82 @@
+"""States between processes: what the receiver has is not sent again, and equal parts share one object."""
+
+import pickle
+
+from frozendict import frozendict
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from planning_cells import wall_with_gap
+
+from robot_cell_planner.model.pose import Pose
+from robot_cell_planner.model.state import BodyState, RobotCellState, ToolState
+from robot_cell_planner.planning.workers.state_parts import MAX_PARTS, PARTS, ReceivedStates, RecentStates, SentStates
+
+STATE = wall_with_gap()[1]
+BODY = next(iter(STATE.bodies))
+
+
+def sent(state):
+    return pickle.loads(pickle.dumps(state))
+
+
+def test_states_that_arrive_one_by_one_share_equal_parts():
+    states = RecentStates()
+    first = states.shared(sent(STATE))
+    again = states.shared(sent(STATE.with_configuration({"x": 0.5})))
+    assert again == STATE.with_configuration({"x": 0.5})
+    assert again.bodies is first.bodies
+    assert again.base_poses is first.base_poses
+    moved = STATE.with_body(BODY, BodyState(Pose((0.0, 0.0, 9.0))))
+    other = states.shared(sent(moved))
+    assert other == moved
+    assert other.bodies is not first.bodies
+    assert states.shared(sent(STATE)).bodies is first.bodies
+
+
+def numbered(number):
+    """Parts of which a state is composed: those of equal numbers are equal, and one in two is another object."""
+    height = float(number // 2)
+    return {
+        "base_poses": frozendict(arm=Pose((0.0, 0.0, height))),
+        "tools": frozendict(hand=ToolState(Pose((0.0, height, 0.0)))),
+        "bodies": frozendict(part=BodyState(Pose((height, 0.0, 0.0)))),
+    }
+
+
+OBJECTS = [numbered(number) for number in range(4 * MAX_PARTS)]
+numbers = st.integers(0, len(OBJECTS) - 1)
+states = st.tuples(st.floats(-3.0, 3.0), st.tuples(*[numbers] * len(PARTS)), st.booleans())
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(states, max_size=40))
+def test_every_state_arrives_whatever_was_sent_before(given_states):
+    sender, receiver = SentStates(), ReceivedStates()
+    for x, chosen, is_sent in given_states:
+        parts = {name: OBJECTS[number][name] for name, number in zip(PARTS, chosen, strict=True)}
+        state = RobotCellState(configuration=frozendict(x=x), **parts)
+        message = sender.message(state)
+        if is_sent:  # others are too long to be sent at once
+            sender.note(state, message)
+            assert receiver.state(sent(message)) == state
+
+
+def test_parts_are_sent_once_and_retained_as_long_as_they_are_used():
+    sender, receiver = SentStates(), ReceivedStates()
+
+    def arrived(state):
+        message = sender.message(state)
+        sender.note(state, message)
+        return message, receiver.state(sent(message))
+
+    bodies = frozendict({f"body{i}": BodyState(Pose((0.1 * i, 0.0, 0.0))) for i in range(1000)})
+    state = RobotCellState(configuration=frozendict(x=0.0), bodies=bodies)
+    first = arrived(state)[1]
+    for number in range(2 * MAX_PARTS):
+        other = state.with_body("body0", BodyState(Pose((0.0, 0.0, 1.0 + number))))
+        assert arrived(other)[1] == other
+        message, again = arrived(state.with_configuration({"x": float(number)}))
+        assert again.bodies is first.bodies
+        assert len(pickle.dumps(message)) < 1000
+    equal = sent(state)
+    assert arrived(equal)[1].bodies is first.bodies
