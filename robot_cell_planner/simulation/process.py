@@ -8,8 +8,8 @@ from __future__ import annotations
 import itertools
 import os
 import threading
-from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from typing import TYPE_CHECKING
 
@@ -75,7 +75,8 @@ class Report:
     """Bodies, contacts and disturbances at a time [s].
 
     `bodies`: world_T_body; begin and end of `contacts` are timestamps too. `dropped`: number of commands that were
-    discarded, in whole or for some joints, because too many waited for their times.
+    discarded, in whole or for some joints, because too many waited for their times. `is_whole`: `bodies` has all
+    bodies; between the processes it has only those that moved since the last report, if there are no others.
     """
 
     moment: float
@@ -83,6 +84,18 @@ class Report:
     contacts: tuple[ContactRecord, ...]
     disturbances: tuple[Disturbance, ...] = ()
     dropped: int = 0
+    is_whole: bool = True
+
+    def since(self, before: Mapping[str, Pose]) -> Report:
+        """Return the report without the bodies that are where an earlier whole report has them, as it is sent."""
+        if self.bodies.keys() != before.keys():
+            return self
+        moved = {name: pose for name, pose in self.bodies.items() if pose is not before[name] and pose != before[name]}
+        return replace(self, bodies=moved, is_whole=False)
+
+    def after(self, before: Mapping[str, Pose]) -> Report:
+        """Return the whole report of one that was sent. Poses of bodies that did not move are the same objects."""
+        return self if self.is_whole else replace(self, bodies={**before, **self.bodies}, is_whole=True)
 
 
 @dataclass(frozen=True)
@@ -192,6 +205,7 @@ class SimulationProcess:
         self._closing = False
         self._answers_end = False
         self._dropped = 0
+        self._bodies: dict[str, Pose] = {}  # of the last report
         self._answers: dict[int, Callable[[Answer], None]] = {}
         self._requests = itertools.count()
         self._connection, self._lifeline, self._process = start_worker(WORKER, STAGE)
@@ -249,7 +263,9 @@ class SimulationProcess:
                     self._samples.take(message)
                 elif isinstance(message, Report):
                     self._dropped = message.dropped
-                    self._on_report(message)
+                    report = message.after(self._bodies)
+                    self._bodies = report.bodies
+                    self._on_report(report)
                 elif isinstance(message, Measurement | ImagesDue):
                     self._on_measurement(message)
                 elif isinstance(message, Answer):

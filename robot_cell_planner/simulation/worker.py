@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from ..errors import RobotCellError, SimulationError
+from ..model.pose import Pose
 from ..system.lifeline import end_when_closed
 from ..system.physics import has_physics, load_pybullet
 from ..system.readiness import wait_readable
@@ -130,6 +131,7 @@ class _Run:
         # Commands in the order of their times, or of their arrival for those without one, which are the first items.
         self._waiting: list[tuple[float, TimedCommand]] = []
         self._quotas = Quotas(self._waiting, MAX_WAITING, _joints_of, _without)
+        self._reported: dict[str, Pose] = {}  # bodies of the last report
         self._commanded: dict[str, float] = {}  # latest positions that were carried out; NaN after other commands
         self._periods_a_report = max(1, round(schedule.rate / schedule.report_rate))
         self._random = Random(SEED)
@@ -173,7 +175,9 @@ class _Run:
         if not self._rests:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
         if self.periods % self._periods_a_report == 0:
-            self._connection.send(self._report())
+            report = self._report()
+            self._connection.send(report.since(self._reported))
+            self._reported = report.bodies
         for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
             self._connection.send(message)
         self.periods += 1

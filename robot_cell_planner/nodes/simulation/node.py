@@ -24,6 +24,7 @@ from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationDistu
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError
 from ...io.cell_file.cell_file import load_cell
 from ...io.cell_file.simulation_section import load_simulated_robot
+from ...model.pose import Pose
 from ...model.simulated_robot import SimulatedRobot, controller_settings
 from ...model.state import RobotCellState
 from ...simulation.camera_process import CameraStart
@@ -124,6 +125,7 @@ class SimulatedRobotNode(ManagedNode):
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
         self._contact_stamps = ContactStamps(self._moments.stamp)
         self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
+        self._named_poses: dict[str, tuple[Pose, NamedPose]] = {}  # of the last report
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
         self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
@@ -244,13 +246,24 @@ class SimulatedRobotNode(ManagedNode):
 
     def _on_report(self, report: Report) -> None:
         message = SimulationState(
-            bodies=[NamedPose(name=name, pose=pose_to_message(pose)) for name, pose in report.bodies.items()],
+            bodies=self._body_messages(report.bodies),
             contacts=list(map(_contact, report.contacts, self._contact_stamps.of(report.contacts))),
         )
         message.header.frame_id = "world"
         message.header.stamp = self._moments.stamp(report.moment)
         self._publish(self._simulation_states, message)
         self._publish_disturbances(report.disturbances)
+
+    def _body_messages(self, bodies: Mapping[str, Pose]) -> list[NamedPose]:
+        """Return the messages of bodies. Those of bodies that did not move, most of a cell, are not made again."""
+        found: dict[str, tuple[Pose, NamedPose]] = {}
+        for name, pose in bodies.items():
+            known = self._named_poses.get(name)
+            if known is None or known[0] is not pose:
+                known = pose, NamedPose(name=name, pose=pose_to_message(pose))
+            found[name] = known
+        self._named_poses = found
+        return [message for _, message in found.values()]
 
     def _on_answer(self, future: Future[Answer], answer: Answer) -> None:
         if answer.error is None:
