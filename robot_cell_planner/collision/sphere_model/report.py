@@ -72,11 +72,29 @@ class SphereModelReport:
         return tuple(obj.warning for obj in self.objects if obj.warning)
 
 
+class PreparedObjects:
+    """Objects that were prepared before: a change of a cell leaves most of them as they are."""
+
+    def __init__(self) -> None:
+        self._models: IdentityCache[ObjectSphereModel] = IdentityCache(size=MAX_BODIES, owners=MAX_BODIES)
+
+    def model_of(
+        self, name: str, shapes: tuple[Shape, ...], protrusion: float, fine: float
+    ) -> ObjectSphereModel | None:
+        """Return the model of an object; None if it was not prepared."""
+        return self._models.find((shapes,), (name, protrusion, fine))
+
+    def add(self, shapes: tuple[Shape, ...], protrusion: float, fine: float, model: ObjectSphereModel) -> None:
+        """Note an object that was prepared."""
+        self._models.get((shapes,), (model.name, protrusion, fine), lambda: model)
+
+
 def prepare_sphere_models(
     cell: RobotCell,
     protrusion: float = PROTRUSION,
     bodies: Collection[str] | None = None,
     on_progress: Progress = _silent,
+    prepared: PreparedObjects | None = None,
 ) -> SphereModelReport:
     """Prepare the sphere models of all links, tool links and bodies with collision shapes, so that no request waits.
 
@@ -87,40 +105,51 @@ def prepare_sphere_models(
         protrusion: Maximum protrusion for links near the base [m], see `tolerance.protrusions`.
         bodies: Names of bodies to include; None: all. Stationary bodies are obstacles, which need no spheres, but they
             may be grasped later, see `graspable`.
-        on_progress: Called before each object with its name, the number of those that are done, and of all.
+        on_progress: Called before each object with its name, the number of those that are done, and of all; not for
+            those that were prepared before.
+        prepared: Objects that were prepared before, which are only reported; the others are added.
 
     Raises:
         GeometryError: A collision shape cannot be read.
     """
     began = time.perf_counter()
     shapes = _shapes(cell, bodies)
+    known = PreparedObjects() if prepared is None else prepared
     allowed, fine = protrusions(cell, protrusion), protrusions(cell, FINE_PROTRUSION)
-    objects: list[ObjectSphereModel] = []
+    models = {name: known.model_of(name, found, allowed[name], fine[name]) for name, found in shapes.items()}
+    done = sum(model is not None for model in models.values())
     # Kernels release the interpreter lock.
     with ThreadPoolExecutor(max_workers=os.cpu_count(), thread_name_prefix="sphere models") as threads:
         made = [
-            (name, threads.submit(_sphere_models, name, found, allowed[name], fine[name]))
-            for name, found in shapes.items()
+            (name, threads.submit(_sphere_models, name, shapes[name], allowed[name], fine[name]))
+            for name, model in models.items()
+            if model is None
         ]
         try:
             for name, future in made:
-                on_progress(name, len(objects), len(shapes))
-                objects.append(future.result())
+                on_progress(name, done, len(shapes))
+                models[name] = model = future.result()
+                known.add(shapes[name], allowed[name], fine[name], model)
+                done += 1
         finally:
             threads.shutdown(wait=False, cancel_futures=True)
-    return SphereModelReport(tuple(objects), time.perf_counter() - began)
+    return SphereModelReport(tuple(filter(None, models.values())), time.perf_counter() - began)
 
 
-def missing_sphere_models(cell: RobotCell, bodies: Collection[str] | None = None) -> tuple[str, ...]:
+def missing_sphere_models(
+    cell: RobotCell, bodies: Collection[str] | None = None, prepared: PreparedObjects | None = None
+) -> tuple[str, ...]:
     """Return the objects whose sphere models have to be computed, which takes up to a second for each.
 
     Arguments and errors are as in `prepare_sphere_models`. Primitives of few spheres do not count.
     """
+    known = PreparedObjects() if prepared is None else prepared
     allowed, fine = protrusions(cell, PROTRUSION), protrusions(cell, FINE_PROTRUSION)
     return tuple(
         name
         for name, shapes in _shapes(cell, bodies).items()
-        if not all(has_stored_spheres(shapes, each) for each in (allowed[name], fine[name]))
+        if known.model_of(name, shapes, allowed[name], fine[name]) is None
+        and not all(has_stored_spheres(shapes, each) for each in (allowed[name], fine[name]))
         and not _is_quickly_computed(shapes, fine[name])
     )
 
@@ -139,7 +168,7 @@ def _shapes(cell: RobotCell, bodies: Collection[str] | None) -> dict[str, tuple[
         shapes.update((link.name, link.collisions) for link in robot.mechanism.links.values())
     for tool in cell.tools.values():
         shapes.update((tool.frame_of(link.name), link.collisions) for link in tool.mechanism.links.values())
-    requested = cell.bodies if bodies is None else bodies
+    requested = cell.bodies if bodies is None else frozenset(bodies)
     shapes.update((body.name, body.collisions) for body in cell.bodies.values() if body.name in requested)
     return {name: found for name, found in shapes.items() if found}
 

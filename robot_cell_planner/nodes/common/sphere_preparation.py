@@ -6,7 +6,12 @@ import threading
 import time
 from collections.abc import Callable
 
-from ...collision.sphere_model.report import graspable, missing_sphere_models, prepare_sphere_models
+from ...collision.sphere_model.report import (
+    PreparedObjects,
+    graspable,
+    missing_sphere_models,
+    prepare_sphere_models,
+)
 from ...errors import RobotCellError
 from ...model.cell import RobotCell
 from ...scene.scene import Scene
@@ -48,6 +53,7 @@ class SpherePreparation:
         self._loads_first = loads_first
         self._scene_monitor = scene_monitor
         self._required = self._prepared = self._making = NOTHING
+        self._objects = PreparedObjects()
         self._waiting = Waiters()
         self._computing = False
         self._again: TimedCall | None = None  # of the start of a computation
@@ -133,12 +139,12 @@ class SpherePreparation:
         warnings: tuple[str, ...] = ()
         lower_priority()
         try:
-            missing = missing_sphere_models(cell, bodies)
+            missing = missing_sphere_models(cell, bodies, self._objects)
             if missing:
                 self._soon(lambda: self._note_computing(missing))
             elif not self._loads_first:
                 self._soon(self._note_stored)
-            report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note)
+            report = prepare_sphere_models(cell, bodies=bodies, on_progress=self._note, prepared=self._objects)
             warnings = report.warnings
             text = f"sphere models: {report.spheres} spheres, loaded or computed in {report.seconds:.1f} s"
         except Exception as error:  # wake waiting requests

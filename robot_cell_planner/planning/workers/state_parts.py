@@ -1,7 +1,7 @@
 """Parts of states that processes share: they are sent once, and found again by identity where they arrive.
 
-Requests for one scene differ in joint values, seldom in the poses of thousands of bodies. Caches go by identity, and
-each message brings new objects.
+Requests for one scene differ in joint values, and scenes that follow each other in the poses of few of their bodies.
+Caches go by identity, and each message brings new objects.
 """
 
 from __future__ import annotations
@@ -13,14 +13,23 @@ import msgspec
 from frozendict import frozendict
 
 from ...model.state import RobotCellState
+from ...model.value import changed_items
 
 PARTS = ("base_poses", "tools", "bodies")
 MAX_PARTS = 4  # of each kind that a process retains
+MAX_CHANGED = 64  # number of entries from which on a part is sent whole
+
+
+class Changed(NamedTuple):
+    """Part that differs from the one at a place in the values of some keys."""
+
+    place: int
+    entries: dict[str, Any]
 
 
 class StateMessage(NamedTuple):
-    """State as it is sent. parts: for each of `PARTS` its place among those that the receiver retains, and its content;
-    None if the receiver has it there."""
+    """State as it is sent. parts: for each of `PARTS` its place among those that the receiver retains, and its content,
+    which may be `Changed`; None if the receiver has it there."""
 
     configuration: frozendict[str, float]
     parts: tuple[tuple[int, Any], ...]
@@ -39,10 +48,16 @@ class SentStates:
         return StateMessage(state.configuration, tuple(self._part(name, getattr(state, name)) for name in PARTS))
 
     def _part(self, name: str, part: Any) -> tuple[int, Any]:
-        for place, retained in enumerate(self._retained[name]):
-            if retained is part:
+        places = self._places[name]
+        for place in reversed(places):
+            if self._retained[name][place] is part:
                 return place, None
-        return self._places[name][0], part
+        for place in reversed(places):
+            retained = self._retained[name][place]
+            changed = None if retained is None else changed_items(retained, part, MAX_CHANGED)
+            if changed is not None and retained.keys() == part.keys():
+                return places[0], Changed(place, {key: part[key] for key in changed})
+        return places[0], part
 
     def note(self, state: RobotCellState, message: StateMessage) -> None:
         """Note that the message of a state was sent."""
@@ -65,6 +80,8 @@ class ReceivedStates:
 
     def _part(self, name: str, place: int, content: Any) -> Any:
         retained = self._retained[name]
+        if isinstance(content, Changed):
+            content = frozendict({**retained[content.place], **content.entries})
         if content is not None:
             retained[place] = _shared(retained, content)
         return retained[place]

@@ -39,7 +39,7 @@ def numbered(number):
     return {
         "base_poses": frozendict(arm=Pose((0.0, 0.0, height))),
         "tools": frozendict(hand=ToolState(Pose((0.0, height, 0.0)))),
-        "bodies": frozendict(part=BodyState(Pose((height, 0.0, 0.0)))),
+        "bodies": frozendict({name: BodyState(Pose((height, 0.0, 0.0))) for name in ("part", "box")[number % 3 :]}),
     }
 
 
@@ -74,7 +74,10 @@ def test_parts_are_sent_once_and_retained_as_long_as_they_are_used():
     first = arrived(state)[1]
     for number in range(2 * MAX_PARTS):
         other = state.with_body("body0", BodyState(Pose((0.0, 0.0, 1.0 + number))))
-        assert arrived(other)[1] == other
+        message, moved = arrived(other)
+        assert moved == other
+        assert [name for name in bodies if moved.bodies[name] is not first.bodies[name]] == ["body0"]
+        assert len(pickle.dumps(message)) < 1000
         message, again = arrived(state.with_configuration({"x": float(number)}))
         assert again.bodies is first.bodies
         assert len(pickle.dumps(message)) < 1000

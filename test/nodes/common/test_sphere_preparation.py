@@ -36,7 +36,7 @@ class Surroundings:
     def on_release(self, work):
         self.release = work
 
-    def prepare(self, cell, bodies, on_progress):
+    def prepare(self, cell, bodies, on_progress, prepared):
         on_progress("link", 0, 5)
         assert self.let.wait(30.0)
         self.prepared.append(bodies)
@@ -68,7 +68,7 @@ def answer(coroutine):
 def missing(monkeypatch):
     """Names of the objects whose models have to be computed; none unless a test adds some."""
     names = []
-    monkeypatch.setattr(sphere_preparation, "missing_sphere_models", lambda cell, bodies: tuple(names))
+    monkeypatch.setattr(sphere_preparation, "missing_sphere_models", lambda cell, bodies, prepared: tuple(names))
     return names
 
 
