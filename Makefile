@@ -84,7 +84,7 @@ docs: setup
 	@echo "open .venv/site/index.html"
 
 bench: setup
-	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|kinematics|collision|planning|request|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|request_node|idle|start|batch|scale|trajectory_limits|moveit|both_arms|moving_robots|hand_over_tasks|four_robots|synchronised_execution|viewer|recording|simulation|grasping|environments|safety_layer|reach_goals|lifecycle|planning_workers"; exit 2; }
+	@test -n "$(AREA)" || { echo "say which: make bench AREA=scene|scene_changes|kinematics|collision|planning|request|cartesian|trajectory|execution|motions|audit|fuzz|recovery|memory|reachability|request_node|idle|start|batch|scale|trajectory_limits|moveit|both_arms|moving_robots|hand_over_tasks|four_robots|synchronised_execution|viewer|recording|simulation|grasping|environments|safety_layer|reach_goals|lifecycle|planning_workers"; exit 2; }
 	@$(RUN) python -m benchmarks.$(AREA) $(if $(PROBLEMS),--problems "$(PROBLEMS)") $(OPTIONS)
 
 lock: setup

@@ -26,8 +26,8 @@ from ..problem.plan import Plan
 from ..problem.request import MotionRequest
 from ..problem.steps import MultistepRequest
 from ..sequence import plan_multistep
+from .scene_transfer import MAX_CELLS, RecentStates
 from .server import PRELOAD, safe_start
-from .state_parts import RecentStates
 from .stop_flags import SharedFlags, StopFlag, new_stop_flag, shared_flags, use_flags
 
 Request: TypeAlias = MotionRequest | CartesianRequest | MultistepRequest
@@ -38,7 +38,6 @@ MAX_CHUNK = 10_000
 MAX_PENDING = 256  # chunks that are submitted and not yet returned
 MAX_ATTEMPTS = 3  # of a chunk whose process ends; in the last one, each of its requests has a process of its own
 MAX_WORKERS = 1024
-MAX_CACHED_CELLS = 4  # of a process
 
 
 class PlanningJob(NamedTuple):
@@ -295,7 +294,7 @@ def _packed(jobs: Sequence[PlanningJob], first: int, pickled: OrderedDict[str, b
             pickled[digest] = pickle.dumps(job.cell)
         pickled.move_to_end(digest)
     cells = {digest: pickled[digest] for digest, _, _ in requests}
-    while len(pickled) > MAX_CACHED_CELLS:
+    while len(pickled) > MAX_CELLS:
         pickled.popitem(last=False)
     return _Chunk(cells, requests, stop)
 
@@ -328,7 +327,7 @@ class _Received:
     def scene(self, digest: str, cells: dict[str, bytes], state: RobotCellState) -> Scene:
         if digest not in self._cells:
             self._cells[digest] = pickle.loads(cells[digest])
-            while len(self._cells) > MAX_CACHED_CELLS:
+            while len(self._cells) > MAX_CELLS:
                 self._cells.popitem(last=False)
         self._cells.move_to_end(digest)
         return Scene(self._cells[digest], self._states.shared(state))

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ...scene.scene import Scene
-from .process import MAX_CACHED_CELLS, End, work
+from .process import End, work
+from .scene_transfer import MAX_CELLS, SentCells, SentStates
 from .server import safe_start
-from .state_parts import SentStates
 
 ATTEMPTS = 2  # the fork server may have died; the first attempt detects it, the second restarts it
 RETRY_DELAY = 0.1  # [s]
@@ -38,7 +38,7 @@ class Worker:
     """Process that runs one task at a time.
 
     Attributes:
-        cells: Digests of its cached cells.
+        cells: Its cached cells, by digest.
         prepared: Scenes that it was prepared for, by the digests of their cells.
         served: Number of tasks sent to it.
     """
@@ -48,7 +48,7 @@ class Worker:
         self.pipe = pipe
         self._flag = flag
         self._states = SentStates()
-        self.cells: list[str] = []
+        self.cells = SentCells()
         self.prepared: OrderedDict[str, Scene] = OrderedDict()
         self.served = 0
 
@@ -65,7 +65,7 @@ class Worker:
             return 0
 
     def send(self, task: str, scene: Scene, request: Any) -> None:
-        """Send a task, with the cell and the parts of the state that the worker does not have.
+        """Send a task, with what the worker does not have of the cell and the state.
 
         Raises:
             OSError: The process has ended.
@@ -82,14 +82,12 @@ class Worker:
 
     def _send(self, task: str, scene: Scene, request: Any, most: float) -> bool:
         digest = scene.cell.digest_with_places()
-        cached = digest in self.cells
-        state = self._states.message(scene.state)
-        content = ForkingPickler.dumps((task, digest, None if cached else scene.cell, state, request))
+        cell, state = self.cells.message(digest, scene.cell), self._states.message(scene.state)
+        content = ForkingPickler.dumps((task, digest, cell, state, request))
         if len(content) > most:
             return False
+        self.cells.note(digest, scene.cell)
         self._states.note(scene.state, state)
-        if not cached:
-            self.cells = [*self.cells[1 - MAX_CACHED_CELLS :], digest]
         self._flag.value = End.NOT_YET
         self.served += 1
         self.pipe.send_bytes(content)
@@ -101,7 +99,7 @@ class Worker:
 
     def note_prepared(self, scene: Scene) -> None:
         self.prepared[scene.cell.digest_with_places()] = scene
-        while len(self.prepared) > MAX_CACHED_CELLS:
+        while len(self.prepared) > MAX_CELLS:
             self.prepared.popitem(last=False)
 
     def status(self) -> int | None:

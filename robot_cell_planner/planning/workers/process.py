@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Callable
 from enum import IntEnum
 from typing import Any
@@ -17,9 +16,8 @@ from ...scene.scene import Scene
 from ...system.heap import keep_heap_small
 from ...system.lifeline import end_with_parent
 from ..problem.progress import Progress, ProgressMonitor
-from .state_parts import ReceivedStates
+from .scene_transfer import ReceivedCells, ReceivedStates
 
-MAX_CACHED_CELLS = 4
 REPORT_PERIOD = 0.05  # [s]
 READY = "ready"  # first message of a worker
 
@@ -85,8 +83,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
     end_with_parent()
     keep_heap_small()
     pipe.send(READY)
-    cells: OrderedDict[str, RobotCell] = OrderedDict()
-    states = ReceivedStates()
+    cells, states = ReceivedCells(), ReceivedStates()
     while True:
         try:
             task, digest, cell, state, request = pipe.recv()
@@ -95,11 +92,7 @@ def work(pipe: Any, flag: Any, niceness: int, preparation: str = "") -> None:
         if task != preparation and niceness:
             os.nice(niceness)
             niceness = 0
-        if cell is not None:
-            cells[digest] = cell
-            if len(cells) > MAX_CACHED_CELLS:
-                cells.popitem(last=False)
-        pipe.send(_answer(task, cells[digest], states.state(state), request, pipe, flag))
+        pipe.send(_answer(task, cells.cell(digest, cell), states.state(state), request, pipe, flag))
 
 
 def _answer(task: str, cell: RobotCell, state: RobotCellState, request: Any, pipe: Any, flag: Any) -> tuple[str, Any]:
