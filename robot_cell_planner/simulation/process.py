@@ -75,8 +75,9 @@ class Report:
     """Bodies, contacts and disturbances at a time [s].
 
     `bodies`: world_T_body; begin and end of `contacts` are timestamps too. `dropped`: number of commands that were
-    discarded, in whole or for some joints, because too many waited for their times. `is_whole`: `bodies` has all
-    bodies; between the processes it has only those that moved since the last report, if there are no others.
+    discarded, in whole or for some joints, because too many waited for their times. `is_whole`: whether
+    `bodies` has all bodies; between the processes, it has those that moved since the last report, as long as none is
+    added or removed.
     """
 
     moment: float
@@ -86,14 +87,14 @@ class Report:
     dropped: int = 0
     is_whole: bool = True
 
-    def since(self, before: Mapping[str, Pose]) -> Report:
+    def changes_since(self, before: Mapping[str, Pose]) -> Report:
         """Return the report without the bodies that are where an earlier whole report has them, as it is sent."""
         if self.bodies.keys() != before.keys():
             return self
         moved = {name: pose for name, pose in self.bodies.items() if pose is not before[name] and pose != before[name]}
         return replace(self, bodies=moved, is_whole=False)
 
-    def after(self, before: Mapping[str, Pose]) -> Report:
+    def completed(self, before: Mapping[str, Pose]) -> Report:
         """Return the whole report of one that was sent. Poses of bodies that did not move are the same objects."""
         return self if self.is_whole else replace(self, bodies={**before, **self.bodies}, is_whole=True)
 
@@ -263,7 +264,7 @@ class SimulationProcess:
                     self._samples.take(message)
                 elif isinstance(message, Report):
                     self._dropped = message.dropped
-                    report = message.after(self._bodies)
+                    report = message.completed(self._bodies)
                     self._bodies = report.bodies
                     self._on_report(report)
                 elif isinstance(message, Measurement | ImagesDue):

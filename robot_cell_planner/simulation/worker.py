@@ -176,7 +176,7 @@ class _Run:
             self._connection.send_bytes(pickle.dumps(_sample(self._simulated, self._pace)))  # faster than `send`
         if self.periods % self._periods_a_report == 0:
             report = self._report()
-            self._connection.send(report.since(self._reported))
+            self._connection.send(report.changes_since(self._reported))
             self._reported = report.bodies
         for message in self._measuring.messages(self.periods, self._pace.moment(self._simulated.time)):
             self._connection.send(message)

@@ -21,8 +21,8 @@ def report(poses):
 def test_every_report_arrives_whole(sequence):
     reported, arrived = {}, {}
     for poses in sequence:
-        sent = pickle.loads(pickle.dumps(report(poses).since(reported)))
-        whole = sent.after(arrived)
+        sent = pickle.loads(pickle.dumps(report(poses).changes_since(reported)))
+        whole = sent.completed(arrived)
         assert whole == report(poses)
         assert list(whole.bodies) == list(poses) or poses.keys() == reported.keys()
         for name in poses.keys() & arrived.keys() if poses.keys() == reported.keys() else ():
@@ -33,5 +33,5 @@ def test_every_report_arrives_whole(sequence):
 def test_bodies_that_do_not_move_are_not_sent():
     poses = {f"body{i}": Pose((0.1 * i, 0.0, 0.0)) for i in range(1000)}
     moved = {**poses, "body7": Pose((0.0, 0.0, 1.0))}
-    assert report(moved).since(poses).bodies == {"body7": moved["body7"]}
-    assert len(pickle.dumps(report(poses).since(dict(poses)))) < 1000
+    assert report(moved).changes_since(poses).bodies == {"body7": moved["body7"]}
+    assert len(pickle.dumps(report(poses).changes_since(dict(poses)))) < 1000
