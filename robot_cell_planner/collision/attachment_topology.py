@@ -55,8 +55,8 @@ class AttachmentTopology:
         It shares everything that does not depend on them, so that a change of a large cell costs little. None: the
         state differs in more than that, or the engine cannot share its data.
         """
-        changed = changed_items(self._bodies, state.bodies, MAX_MOVED)
-        if changed is None or not isinstance(self.engine, CoalEngine):
+        changed = changed_items(self._bodies, state.bodies)
+        if len(changed) > MAX_MOVED or not isinstance(self.engine, CoalEngine):
             return None
         if moved_frames(cell, state, changed) is None:
             return None

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..errors import InvalidRequestError, UnknownNameError
 from ..model.cell import RobotCell
-from ..model.frames import path_to_known
+from ..model.frames import ATTACHED_TO, path_to_known
 from ..model.mechanism import Variable
 from ..model.name_suggestions import unknown_name
 from ..model.state import RobotCellState
@@ -211,8 +211,8 @@ class CellModel:
         None if too few are."""
         if other.cell.frames != self.cell.frames or other.mechanisms is not self.mechanisms:
             return None
-        changed = changed_items(self._state.bodies, other._state.bodies, MAX_CHANGED)
-        if changed is None or moved_frames(self.cell, other._state, changed) is None:
+        changed = changed_items(self._state.bodies, other._state.bodies)
+        if len(changed) > MAX_CHANGED or moved_frames(self.cell, other._state, changed) is None:
             return None
         moved = moved_frames(self.cell, self._state, changed)
         if moved is None:
@@ -251,7 +251,7 @@ def moved_frames(cell: RobotCell, state: RobotCellState, bodies: Collection[str]
     parents = {name: frame.attached_to for name, frame in cell.frames.items()}
     while more := {name for name, parent in parents.items() if parent in moved} - moved:
         moved |= more
-    carriers = {body.attached_to for body in state.bodies.values()}
+    carriers = set(map(ATTACHED_TO, state.bodies.values()))
     carriers |= {robot.attached_to for robot in cell.robots.values()}
     return moved if carriers.isdisjoint(moved) else None
 

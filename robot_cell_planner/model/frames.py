@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Container, Iterator, Mapping
 from enum import Enum
 from functools import cached_property
+from itertools import compress
+from operator import attrgetter
 from typing import Protocol
 
 from ..errors import FrameCycleError, NotSupportedError, UnknownNameError
@@ -13,6 +15,8 @@ from .name_suggestions import unknown_name
 from .robot import Robot
 from .state import RobotCellState
 from .value import WORLD
+
+ATTACHED_TO = attrgetter("attached_to")
 
 
 class FrameKind(str, Enum):
@@ -85,7 +89,7 @@ class FrameTree:
         self._state = state
         # Unattached objects always have the world as an ancestor, and frames of mechanisms unless a robot is attached.
         known = {WORLD, *cell.mechanism_frames}
-        for name in (*(name for name, body in state.bodies.items() if body.attached_to), *cell.frames):
+        for name in (*compress(state.bodies, map(ATTACHED_TO, state.bodies.values())), *cell.frames):
             known.update(path_to_known(name, known, self._existing_parent)[0])
         for robot in cell.robots.values():
             if robot.attached_to:

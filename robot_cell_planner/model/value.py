@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping
+from itertools import compress, filterfalse
+from operator import is_not
 from typing import Protocol, TypeVar
 
 from frozendict import frozendict
@@ -137,14 +139,11 @@ def with_item(mapping: Mapping[K, V], key: K, value: V) -> frozendict[K, V]:
     return frozendict({**mapping, key: value})
 
 
-def changed_items(before: Mapping[K, V], after: Mapping[K, V], limit: int) -> tuple[K, ...] | None:
-    """Return the keys of either mapping that the other one lacks, or has with a different object as value.
-
-    None: there are more than `limit`. Values are compared by identity.
-    """
-    changed = [key for key, value in after.items() if before.get(key) is not value]
-    changed += [key for key in before if key not in after]
-    return tuple(changed) if len(changed) <= limit else None
+def changed_items(before: Mapping[K, V], after: Mapping[K, V]) -> tuple[K, ...]:
+    """Return the keys of either mapping that the other one lacks, or has with a different object as value, which is
+    never None. Values are compared by identity, without a step of the interpreter for each of thousands of keys."""
+    differs = map(is_not, map(before.get, after), after.values())
+    return *compress(after, differs), *filterfalse(after.__contains__, before)
 
 
 def without_item(mapping: Mapping[K, V], key: K) -> frozendict[K, V]:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from itertools import repeat
-from operator import is_
 from typing import Any, TypeVar
 
 import msgspec
@@ -14,6 +12,7 @@ from ..model.bodies import CollisionSettings
 from ..model.cell import RobotCell
 from ..model.digest import same_to_the_last_bit
 from ..model.state import RobotCellState
+from ..model.value import changed_items
 from .removals import removed_entries, removed_names
 from .scene import Scene
 
@@ -108,10 +107,11 @@ def apply_difference(scene: Scene, change: SceneDiff) -> Scene:
 def _changed(old: Mapping[str, T], new: Mapping[str, T]) -> frozendict[str, T]:
     if old is new:
         return NOTHING
-    # Nearly all values are identical objects, which are skipped without a Python-level step for each.
-    before = map(old.get, new, repeat(MISSING))
-    others = [name for name, same in zip(new, map(is_, before, new.values()), strict=True) if not same]
-    changed = {name: new[name] for name in others if not same_to_the_last_bit(old.get(name, MISSING), new[name])}
+    changed = {
+        name: new[name]
+        for name in changed_items(old, new)
+        if name in new and not same_to_the_last_bit(old.get(name, MISSING), new[name])
+    }
     return frozendict(changed) if changed else NOTHING
 
 

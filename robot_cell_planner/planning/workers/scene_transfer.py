@@ -39,8 +39,8 @@ def difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> MappingDi
 
     None: too many entries differ, or the others are in another order.
     """
-    changed = changed_items(before, after, MAX_CHANGED)
-    if changed is None:
+    changed = changed_items(before, after)
+    if len(changed) > MAX_CHANGED:
         return None
     entries = {key: after[key] for key in changed if key in after}
     found = MappingDifference(entries, tuple(key for key in changed if key not in after))
