@@ -57,8 +57,9 @@ class CellModel:
         self._state = state
         self.mechanisms: MechanismModel = mechanism_model(cell, state)
         self.variables: tuple[str, ...] = tuple(self.mechanisms.variables)
-        known = None if similar is None else similar._frames_shared_with(self)
-        self._frames: dict[str, FramePlacement] = dict(self.mechanisms.frames) if known is None else known
+        self._frames: dict[str, FramePlacement] = dict(self.mechanisms.frames)
+        self._resolved = 0  # number of frames that were looked up besides these
+        self._similar = None if similar is None else similar._with_frames
         self._local = threading.local()
 
     @cached_property
@@ -206,6 +207,11 @@ class CellModel:
         found = self._frames.get(name)
         return self._resolve(name) if found is None else found
 
+    @property
+    def _with_frames(self) -> CellModel | None:
+        """The model whose frames similar ones use: this one, unless it knows few."""
+        return self if self._resolved >= FEW_FRAMES else self._similar
+
     def _frames_shared_with(self, other: CellModel) -> dict[str, FramePlacement] | None:
         """Return the known frames that are placed alike in another model, of the same cell or of one with other bodies;
         None if too few are."""
@@ -223,6 +229,13 @@ class CellModel:
         return shared
 
     def _resolve(self, name: str) -> FramePlacement:
+        self._resolved += 1
+        if self._resolved >= FEW_FRAMES and self._similar is not None:
+            # Not before: a list of changes makes a model for each, of which few frames are needed.
+            self._frames |= self._similar._frames_shared_with(self) or {}
+            self._similar = None
+            if name in self._frames:
+                return self._frames[name]
         cell, state = self.cell, self._state
         path, frame = path_to_known(name, self._frames, lambda frame: parent_and_pose(cell, state, frame)[0])
         at = self._frames[frame]
@@ -261,6 +274,7 @@ _models: IdentityCache[CellModel] = IdentityCache(size=64)
 # model refers to the objects of its key, so their ids belong to no other objects while it exists.
 _by_attachments: WeakValueDictionary[tuple[object, ...], CellModel] = WeakValueDictionary()
 _latest: list[CellModel | None] = [None]  # the next one usually differs in few bodies
+FEW_FRAMES = 16  # number of frames from which on they are shared with the next model
 MAX_CHANGED = 64  # number of changed bodies from which on no frames are shared
 
 

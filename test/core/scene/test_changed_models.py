@@ -11,6 +11,7 @@ from reference import box, small_cell
 
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.errors import RobotCellError, UnknownNameError
+from robot_cell_planner.kinematics import model
 from robot_cell_planner.kinematics.model import CellModel, cell_model
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.bodies import RigidBody
@@ -50,8 +51,8 @@ changes = st.one_of(st.tuples(bodies), st.tuples(mark), st.tuples(st.just(Remove
 
 
 def placements(cell, state):
-    model = CollisionChecker(cell, state).geometry_model
-    return [model.name_of(row) for row in range(len(model.geometries))], model.joint_T_geometry
+    found = CollisionChecker(cell, state).geometry_model
+    return [found.name_of(row) for row in range(len(found.geometries))], found.joint_T_geometry
 
 
 def in_new_thread(function, *arguments):
@@ -61,6 +62,14 @@ def in_new_thread(function, *arguments):
     thread.start()
     thread.join()
     return found[0]
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _all_frames_are_shared():
+    """Models of small cells look up too few frames to share them."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(model, "FEW_FRAMES", 1)
+        yield
 
 
 @settings(max_examples=100, deadline=None)
