@@ -151,10 +151,17 @@ class _Writer:
             self._text(CELL_FILE, _cell_note(description) + dump_yaml(entries))
             cell, state = load_cell(self.folder / CELL_FILE, options.roots)
             findings = in_order(
-                [*check_cell(cell, state), *_renamed(given.mechanism.name, name), *_lost(given, cell.robots[name])]
+                [
+                    *check_cell(cell, state),
+                    *_renamed(given.mechanism.name, name),
+                    *_guessed_hands(draft.hands),
+                    *_lost(given, cell.robots[name]),
+                ]
             )
             if tool is not None:
-                findings = in_order([*findings, *_lost(tool[0], cell.tools[tool[0].name]), *_without_tcp(*tool)])
+                lost = _lost(tool[0], cell.tools[tool[0].name])
+                guessed = _guessed_hands({} if tool[1] is None else {tool[0].name: tool[1]})
+                findings = in_order([*findings, *lost, *guessed, *_without_tcp(*tool)])
             self._text(REPORT_FILE, report_text(description, draft, findings, self.meshes, tool, self.tool_pairs))
         return NewCell(self.folder, tuple(self.files), draft, tuple(self.meshes), cell, state, findings)
 
@@ -267,6 +274,14 @@ def _renamed(given: str, name: str) -> Iterator[Finding]:
     if name != given:
         text = f"robot {name}: the description names it {given!r}, which is no name in a cell"
         yield Finding(DRAFT, "names", text, "Rename it in the cell file; names have letters A to Z, digits, - and _.")
+
+
+def _guessed_hands(hands: Mapping[str, HandDraft]) -> Iterator[Finding]:
+    """Find hands whose open and closed states are guesses."""
+    remedy = "Enter both states in the SRDF, and the range of the joints in the limits file."
+    for name, hand in hands.items():
+        if hand.doubt:
+            yield Finding(DRAFT, "state", f"open and closed of the hand {name} are guesses: {hand.doubt}", remedy)
 
 
 def _without_tcp(tool: Tool, hand: HandDraft | None) -> Iterator[Finding]:

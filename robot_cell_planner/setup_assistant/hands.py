@@ -8,24 +8,22 @@ from functools import partial
 
 import numpy as np
 from frozendict import frozendict
-from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker
-from ..errors import RobotCellError
-from ..io.mesh.loading import load_mesh
-from ..kinematics.transforms import WorldTransforms
 from ..model.cell import RobotCell
-from ..model.geometry import Box, Capsule, Cone, Cylinder, Geometry, Sphere, Triangles
-from ..model.geometry import Mesh as MeshGeometry
+from ..model.mechanism import Variable
+from ..model.name_suggestions import listed
 from ..model.pose import Pose
 from ..model.random_configurations import finite_bounds
 from ..model.robot import Robot
+from .fingertips import fingertips, mean_reach, mean_spread, points_of
 from .kinematic_tree import Hand
+from .tool_centre_point import tool_centre_point
 
-Floats = NDArray[np.float64]
 Values = dict[str, float]
 Measure = Callable[[Mapping[str, float]], float]  # of the fingertips at values of the variables [m]
-INSET = 0.01  # [m] the tool centre point is this far behind the fingertips
+MIN_DIFFERENCE = 1e-3  # [m] of a measure of the fingertips, for open and closed to be told apart
+MAX_STROKE = np.pi  # [rad] of a finger; it turns half of that to either side of its rest value
 MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
 MAX_CLOSED = 0.3  # of the way from open to closed, if parts of the open hand overlap
 OPENING_STEPS = 14  # of the search for where they do not
@@ -40,7 +38,9 @@ class HandDraft:
         opened, closed: Values of the variables of its fingers [rad or m].
         tcp: Pose of the tool centre point in the link that carries the fingers; z points along the fingers.
         base: That link.
+        tcp_link: Link of the description that is at the tool centre point; "" if there is none.
         opening: Distance of the fingertips when open, minus that when closed [m].
+        doubt: Why open and closed are guesses; "" if they are not.
     """
 
     opened: frozendict[str, float]
@@ -48,32 +48,78 @@ class HandDraft:
     tcp: Pose
     base: str
     opening: float
+    doubt: str = ""
+    tcp_link: str = ""
 
 
 def draft_hand(robot: Robot, hand: Hand) -> HandDraft:
     """Find the open and closed states of a hand at the limits of each variable, with the others at rest.
 
+    A joint that turns by more than half a turn has a quarter turn to either side of its rest value instead of its
+    limits, which are not those of a finger: at -2 pi and 2 pi the hand is the same. It is closed, or if that is wider
+    open, at rest.
+
     The tips of up to three fingers are nearer to each other when closed, those of more fingers nearer to the base,
     because a finger that bends alone moves away from its neighbours. So are those of three that would be farther apart
-    when all are closed. The tool centre point is between the closed fingertips, 10 mm behind their ends.
+    when all are closed. Two that would be are exchanged: a finger that moves alone can come nearer by passing the other
+    one.
 
     Raises:
         GeometryError: A mesh of a fingertip cannot be read.
     """
     base = hand.joints[0].parent if hand.joints else hand.base
     names = [variable for joint in hand.joints for variable in joint.variables]
-    tips = _fingertips(hand)
-    points = {tip: _points(robot, tip) for tip in tips}
+    tips = fingertips(robot.mechanism, hand)
+    points = {tip: points_of(robot, tip) for tip in tips}
     variables = [robot.variables[name] for name in names]
     lower, upper = finite_bounds(variables)
     rest = {name: float(np.clip(0.0, low, high)) for name, low, high in zip(names, lower, upper, strict=True)}
-    ends = {name: (float(low), float(high)) for name, low, high in zip(names, lower, upper, strict=True)}
-    spread, reach = partial(_spread, robot, base, points), partial(_reach, robot, base, points)
-    opened, closed = _ends(reach if _fingers(robot, hand) > MAX_OPPOSED else spread, ends, rest)
-    if spread(opened) < spread(closed) and len(tips) > 2:
-        opened, closed = _ends(reach, ends, rest)
-    opening = spread(opened) - spread(closed)
-    return HandDraft(frozendict(opened), frozendict(closed), _tcp(robot, base, points, closed), base, max(opening, 0.0))
+    ends = {
+        variable.name: _stroke(variable, low, high, rest[variable.name])
+        for variable, low, high in zip(variables, lower, upper, strict=True)
+    }
+    spread, reach = partial(mean_spread, robot, base, points), partial(mean_reach, robot, base, points)
+    measure = reach if _fingers(robot, hand) > MAX_OPPOSED else spread
+    opened, closed = _ends(measure, ends, rest)
+    closed |= {v.name: rest[v.name] for v in variables if _is_cut(v, ends)}
+    if spread(opened) < spread(closed):
+        if len(tips) > 2:
+            measure = reach
+            opened, closed = _ends(reach, ends, rest)
+        else:
+            opened, closed = closed, opened
+    tcp, link = tool_centre_point(robot, base, points, closed)
+    return HandDraft(
+        opened=frozendict(opened),
+        closed=frozendict(closed),
+        tcp=tcp,
+        base=base,
+        opening=max(spread(opened) - spread(closed), 0.0),
+        doubt=_doubt(variables, ends, measure(opened) - measure(closed)),
+        tcp_link=link,
+    )
+
+
+def _doubt(variables: list[Variable], ends: Mapping[str, tuple[float, float]], difference: float) -> str:
+    """Return why the states of a hand are guesses, whose measure has a difference [m]; "" if they are not."""
+    if cut := [variable.name for variable in variables if _is_cut(variable, ends)]:
+        return f"the limits of {listed(cut)} allow more than half a turn, which no finger makes"
+    if difference < MIN_DIFFERENCE:
+        return f"its fingertips are as far apart at both limits of {listed(v.name for v in variables)}"
+    return ""
+
+
+def _is_cut(variable: Variable, ends: Mapping[str, tuple[float, float]]) -> bool:
+    """Return whether a finger does not move to the limits of its variable."""
+    low, high = ends[variable.name]
+    return low > variable.limits.lower or high < variable.limits.upper
+
+
+def _stroke(variable: Variable, lower: float, upper: float, rest: float) -> tuple[float, float]:
+    """Return the positions between which a finger moves [rad or m]."""
+    if variable.unit == "rad" and upper - lower > MAX_STROKE:
+        return float(max(lower, rest - 0.5 * MAX_STROKE)), float(min(upper, rest + 0.5 * MAX_STROKE))
+    return float(lower), float(upper)
 
 
 def _ends(
@@ -92,7 +138,7 @@ def _fingers(robot: Robot, hand: Hand) -> int:
     mechanism = robot.mechanism
     joints = {joint.child: joint for joint in hand.joints}
     found = set()
-    for link in _fingertips(hand):
+    for link in fingertips(mechanism, hand):
         variables = set[str]()
         while (joint := mechanism.parent_joints.get(link)) is not None:
             if link in joints:
@@ -172,93 +218,3 @@ def _first_without(overlaps: Callable[[float], bool], highest: float) -> float:
         middle = 0.5 * (low + high)
         low, high = (middle, high) if overlaps(middle) else (low, middle)
     return high
-
-
-def _fingertips(hand: Hand) -> tuple[str, ...]:
-    parents = {joint.parent for joint in hand.joints}
-    return tuple(joint.child for joint in hand.joints if joint.child not in parents)
-
-
-def _points(robot: Robot, link: str) -> Floats:
-    """Return points (n, 3) of the shapes of a link in its frame; its origin if it has none."""
-    found = robot.mechanism.links[link]
-    rows = [np.zeros((1, 3))]
-    for shape in found.collisions or found.visuals:
-        try:
-            points = _geometry_points(shape.geometry)
-        except RobotCellError:
-            continue  # a visual mesh that changed or went; the other shapes remain
-        matrix = shape.pose.matrix
-        rows.append(points @ matrix[:3, :3].T + matrix[:3, 3])
-    return np.vstack(rows[1:] or rows)
-
-
-def _geometry_points(geometry: Geometry) -> Floats:
-    if isinstance(geometry, (MeshGeometry, Triangles)):
-        return np.asarray(load_mesh(geometry).vertices)
-    if isinstance(geometry, Box):
-        half = 0.5 * np.array(geometry.size)
-    elif isinstance(geometry, Sphere):
-        half = np.full(3, geometry.radius)
-    else:
-        length = geometry.length + (2.0 * geometry.radius if isinstance(geometry, Capsule) else 0.0)
-        assert isinstance(geometry, (Cylinder, Capsule, Cone))
-        half = np.array([geometry.radius, geometry.radius, 0.5 * length])
-    signs = np.array([(x, y, z) for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)], dtype=np.float64)
-    return np.asarray(signs * half)
-
-
-def _in_base(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> dict[str, Floats]:
-    """Return the points of fingertips in the frame of the hand's base."""
-    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}))
-    transforms = WorldTransforms(cell, cell.default_state().with_configuration(values))
-    result = {}
-    for link, rows in points.items():
-        matrix = transforms.matrix(link, base)
-        result[link] = rows @ matrix[:3, :3].T + matrix[:3, 3]
-    return result
-
-
-def _spread(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:
-    """Return the mean distance of the centres of the fingertips; of a single one from the base."""
-    centres = [_centre(rows) for rows in _in_base(robot, base, points, values).values()]
-    if len(centres) < 2:
-        return float(np.linalg.norm(centres[0][:2])) if centres else 0.0
-    pairs = [(i, j) for i in range(len(centres)) for j in range(i)]
-    return float(np.mean([np.linalg.norm(centres[i] - centres[j]) for i, j in pairs]))
-
-
-def _reach(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:
-    """Return the mean distance of the centres of the fingertips from the base."""
-    located = _in_base(robot, base, points, values).values()
-    return float(np.mean([np.linalg.norm(_centre(rows)) for rows in located]))
-
-
-def _centre(points: Floats) -> Floats:
-    return np.asarray(0.5 * (points.min(axis=0) + points.max(axis=0)))
-
-
-def _tcp(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> Pose:
-    located = _in_base(robot, base, points, values)
-    centre = np.mean([_centre(rows) for rows in located.values()], axis=0)
-    length = float(np.linalg.norm(centre))
-    if length < 1e-6:
-        return Pose()
-    # The coordinate axis of the base that points along the fingers.
-    axis = np.zeros(3)
-    index = int(np.argmax(np.abs(centre)))
-    axis[index] = np.sign(centre[index])
-    end = max(float((rows @ axis).max()) for rows in located.values())
-    position = centre + axis * (end - INSET - centre @ axis)
-    x, y, z = (round(float(value), 5) for value in position)
-    return Pose.from_rpy((x, y, z), _rpy_of(axis))
-
-
-def _rpy_of(axis: Floats) -> tuple[float, float, float]:
-    """Return the roll, pitch and yaw that turn z to a coordinate axis."""
-    x, y, z = axis
-    if x:
-        return (0.0, 0.5 * np.pi * x, 0.0)
-    if y:
-        return (-0.5 * np.pi * y, 0.0, 0.0)
-    return (0.0, 0.0, 0.0) if z > 0.0 else (np.pi, 0.0, 0.0)

@@ -22,6 +22,7 @@ SPREAD = 0.25  # of the range of each joint, around its rest value
 MAX_REST_SPAN = 2.0  # [rad or m] candidates are within this of the rest values
 LIMIT_MARGIN = 0.1  # of the range, at most MAX_LIMIT_MARGIN
 MAX_LIMIT_MARGIN = 0.2  # [rad or m]
+MAX_PASSES = 3  # over the joints, to set them to their neutral values
 GOOD_CLEARANCE = 0.05  # [m] a larger clearance is no better
 SEED = 1
 
@@ -59,7 +60,8 @@ def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     """Search a configuration of all variables of a robot with groups and disabled pairs.
 
     Candidates are the neutral values, the middles of the limits, and random values around them. Of those that are free
-    and away from limits, the one is taken that is far from contact and singularities and near to the neutral values. If
+    and away from limits, the one is taken that is far from contact and singularities and near to the neutral values.
+    Joints that contribute nothing to that, such as the first one of an arm, are then set to their neutral values. If
     none is free, the one with the smallest overlap is returned.
 
     Args:
@@ -78,13 +80,40 @@ def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     if not len(free):
         return _least_overlap(checker, variables, candidates, preferred)
     best = free[int(np.argmax(_scores(cell, checker, variables, free)))]
+    best = _nearer_to_rest(cell, checker, variables, best, preferred)
     return _home(checker, variables, best, len(candidates), preferred)
+
+
+def _inner_bounds(variables: list[Variable]) -> tuple[Floats, Floats]:
+    """Return the limits of a home configuration, which are away from those of the joints."""
+    lower, upper = finite_bounds(variables)
+    margin = np.minimum(LIMIT_MARGIN * (upper - lower), MAX_LIMIT_MARGIN)
+    return lower + margin, upper - margin
+
+
+def _nearer_to_rest(
+    cell: RobotCell, checker: CollisionChecker, variables: list[Variable], q: Floats, kept: Collection[str]
+) -> Floats:
+    """Return a configuration in which each joint has its neutral value where that is free and no worse."""
+    low, high = _inner_bounds(variables)
+    rest: Floats = np.clip(np.zeros(len(low)), low, high)
+    movable = [column for column, variable in enumerate(variables) if variable.name not in kept]
+    for _ in range(MAX_PASSES):
+        before = q
+        for column in movable:
+            other = q.copy()
+            other[column] = rest[column]
+            pair = np.vstack([q, other])
+            if q[column] != rest[column] and not checker.in_collision(other):
+                q = np.asarray(pair[int(np.argmax(_scores(cell, checker, variables, pair)))])
+        if np.array_equal(before, q):
+            break
+    return q
 
 
 def _candidates(variables: list[Variable], preferred: frozendict[str, float]) -> Floats:
     lower, upper = finite_bounds(variables)
-    margin = np.minimum(LIMIT_MARGIN * (upper - lower), MAX_LIMIT_MARGIN)
-    low, high = lower + margin, upper - margin
+    low, high = _inner_bounds(variables)
     rest = np.clip(np.zeros(len(low)), low, high)
     middle = 0.5 * (lower + upper)
     random = np.random.default_rng(SEED)

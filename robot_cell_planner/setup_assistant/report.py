@@ -117,7 +117,7 @@ def _hands(draft: Draft, tool: tuple[Tool, HandDraft | None] | None) -> Iterable
             ", ".join(f"{joint} {value:.4g} {units[joint]}" for joint, value in values.items())
             for values in (hand.opened, hand.closed)
         )
-        place = f"{x:g}, {y:g}, {z:g} m in {hand.base}"
+        place = f"{x:g}, {y:g}, {z:g} m in {hand.base}" + (f", at {hand.tcp_link}" if hand.tcp_link else "")
         yield f"| `{name}` | {opened} | {closed} | {1e3 * hand.opening:.0f} mm | {place} |"
 
 
