@@ -11,10 +11,15 @@ from numpy.typing import NDArray
 
 from ..collision.checker import CollisionChecker
 from ..kinematics.differential import jacobians
+from ..model.bodies import RigidBody
 from ..model.cell import RobotCell
+from ..model.geometry import Box, Shape
 from ..model.mechanism import Variable
+from ..model.pose import Pose
 from ..model.random_configurations import finite_bounds
 from ..model.robot import Robot
+from .fingertips import points_of
+from .names import free_name
 
 Floats = NDArray[np.float64]
 CANDIDATES = 400
@@ -24,6 +29,7 @@ LIMIT_MARGIN = 0.1  # of the range, at most MAX_LIMIT_MARGIN
 MAX_LIMIT_MARGIN = 0.2  # [rad or m]
 MAX_PASSES = 3  # over the joints, to set them to their neutral values
 GOOD_CLEARANCE = 0.05  # [m] a larger clearance is no better
+FLOOR = 20.0  # [m] length of a floor to each side, and its thickness
 SEED = 1
 
 
@@ -60,9 +66,9 @@ def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     """Search a configuration of all variables of a robot with groups and disabled pairs.
 
     Candidates are the neutral values, the middles of the limits, and random values around them. Of those that are free
-    and away from limits, the one is taken that is far from contact and singularities and near to the neutral values.
-    Joints that contribute nothing to that, such as the first one of an arm, are then set to their neutral values. If
-    none is free, the one with the smallest overlap is returned.
+    and away from limits, and if there are such, above the bottom of the base, the one is taken that is far from contact
+    and singularities and near to the neutral values. Joints that contribute nothing to that, such as the first one of
+    an arm, are then set to their neutral values. If none is free, the one with the smallest overlap is returned.
 
     Args:
         robot: Robot with drafted groups and pairs.
@@ -75,12 +81,14 @@ def find_home(robot: Robot, preferred: frozendict[str, float]) -> Home:
     checker = CollisionChecker(cell, cell.default_state())
     variables = [robot.variables[name] for name in checker.variables]
     candidates = _candidates(variables, preferred)
-    colliding = checker.in_collision_batch(candidates)
-    free = candidates[~colliding]
+    free = candidates[~checker.in_collision_batch(candidates)]
     if not len(free):
         return _least_overlap(checker, variables, candidates, preferred)
-    best = free[int(np.argmax(_scores(cell, checker, variables, free)))]
-    best = _nearer_to_rest(cell, checker, variables, best, preferred)
+    on_floor = _checker_on_floor(robot)
+    above = free[~on_floor.in_collision_batch(free)]
+    found, judge = (above, on_floor) if len(above) else (free, checker)
+    best = found[int(np.argmax(_scores(cell, checker, variables, found)))]
+    best = _nearer_to_rest(cell, checker, judge, variables, best, preferred)
     return _home(checker, variables, best, len(candidates), preferred)
 
 
@@ -91,10 +99,29 @@ def _inner_bounds(variables: list[Variable]) -> tuple[Floats, Floats]:
     return lower + margin, upper - margin
 
 
+def _checker_on_floor(robot: Robot) -> CollisionChecker:
+    """Return the checker of a robot that stands on a floor: many do, and a home below it could not be reached."""
+    links = robot.mechanism.links
+    bottom = float(points_of(robot, robot.mechanism.root)[:, 2].min())
+    name = free_name(("floor",), {robot.name, *links, *robot.mechanism.joints, *robot.groups})
+    shape = Shape(Box((2.0 * FLOOR, 2.0 * FLOOR, FLOOR)), Pose((0.0, 0.0, bottom - 0.5 * FLOOR)))
+    bodies = frozendict({name: RigidBody(name, (shape,))})
+    cell = RobotCell(name=robot.name, robots=frozendict({robot.name: robot}), bodies=bodies)
+    return CollisionChecker(cell, cell.default_state())
+
+
 def _nearer_to_rest(
-    cell: RobotCell, checker: CollisionChecker, variables: list[Variable], q: Floats, kept: Collection[str]
+    cell: RobotCell,
+    checker: CollisionChecker,
+    judge: CollisionChecker,
+    variables: list[Variable],
+    q: Floats,
+    kept: Collection[str],
 ) -> Floats:
-    """Return a configuration in which each joint has its neutral value where that is free and no worse."""
+    """Return a configuration in which each joint has its neutral value where that is no worse, and free for the judge.
+
+    checker, judge: Of the robot alone, which rates configurations, and the one with all that must not be touched.
+    """
     low, high = _inner_bounds(variables)
     rest: Floats = np.clip(np.zeros(len(low)), low, high)
     movable = [column for column, variable in enumerate(variables) if variable.name not in kept]
@@ -104,7 +131,7 @@ def _nearer_to_rest(
             other = q.copy()
             other[column] = rest[column]
             pair = np.vstack([q, other])
-            if q[column] != rest[column] and not checker.in_collision(other):
+            if q[column] != rest[column] and not judge.in_collision(other):
                 q = np.asarray(pair[int(np.argmax(_scores(cell, checker, variables, pair)))])
         if np.array_equal(before, q):
             break
