@@ -18,7 +18,7 @@ from .geometry import Shape
 from .joint_count import check_joint_count
 from .joint_extras import JointExtras
 from .mimic_limits import MimicLimits, NarrowedLimits, narrowed
-from .name_suggestions import unknown_name
+from .name_suggestions import listed, unknown_name
 from .pose import IDENTITY, Pose
 from .units import joint_unit
 from .value import Vector3, check_keys, check_name, finite, vector3
@@ -172,8 +172,8 @@ class Inertial(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             xx, xy, xz, yy, yz, zz = self.inertia
             moments = np.linalg.eigvalsh(((xx, xy, xz), (xy, yy, yz), (xz, yz, zz)))
             if moments[0] < -INERTIA_TOLERANCE * (1.0 + moments[2]):
-                listed = ", ".join(f"{moment:.4g}" for moment in moments)
-                raise InvalidValueError(f"inertia has the principal moments {listed}, expected none below 0")
+                found = ", ".join(f"{moment:.4g}" for moment in moments)
+                raise InvalidValueError(f"inertia has the principal moments {found}, expected none below 0")
 
 
 class Link(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -251,8 +251,8 @@ class Mechanism(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
             children[joint.child] = joint.name
         roots = [name for name in self.links if name not in children]
         if len(roots) != 1:
-            listed = ", ".join(roots[:5]) or "none (the joints form a loop)"
-            raise ModelError(f"mechanism {self.name} needs one root link, found {listed}", subjects=tuple(roots[:5]))
+            found = f"{listed(roots, 5)}, which no joint connects" if roots else "none (the joints form a loop)"
+            raise ModelError(f"mechanism {self.name} needs one root link, found {found}", subjects=tuple(roots[:5]))
         if len(self.tree_order) != len(self.joints):
             reached = {joint.name for joint in self.tree_order}
             loop = tuple(name for name in self.joints if name not in reached)

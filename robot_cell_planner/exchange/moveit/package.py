@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from pathlib import Path
 from typing import Any
 
 from frozendict import frozendict
 
 from ...errors import FileError
+from ...io.common.packages import PACKAGE_XML, packages_below, workspace_of
 from ...io.common.resources import read_text
 from ...io.robot_description.xacro_macros import unused_macros
 from .declared import ASSISTANT, CONFIG, PRO_CONFIG, STAGE, DeclaredFiles, declared_files, mapping_of
@@ -18,6 +21,11 @@ URDF, SRDF = (".urdf.xacro", ".urdf"), (".srdf", ".srdf.xacro")
 FOLDERS = {"urdf": (CONFIG, "urdf", "robots"), "srdf": (CONFIG, "srdf")}
 READ = ("joint_limits", "kinematics", "ompl_planning", "moveit_controllers", "initial_positions")
 LIMITS = "joint_limits"
+# Parameter of MoveIt that a file is the value of; some files contain it, as parameters of nodes.
+PARAMETERS = frozendict({LIMITS: "robot_description_planning", "kinematics": "robot_description_kinematics"})
+NODE_PARAMETERS = "ros__parameters"
+MAX_NEARBY = 4  # descriptions that a message lists
+MAX_COMPARED = 1000
 XACRO = ".xacro"
 
 
@@ -39,7 +47,7 @@ class ConfigPackage:
     arguments: frozendict[str, str] = field(default_factory=frozendict)
 
     def settings(self, name: str, left_out: list[str]) -> dict[str, Any]:
-        """Return the mapping of NAME.yaml; empty if there is no such file.
+        """Return the mapping of NAME.yaml; empty if there is no such file. The settings may be a parameter of nodes.
 
         The file is the one beside the SRDF, else that of the next folder around it, and last that of config/: packages
         for several robots have the settings of each beside its SRDF, and common ones in config/.
@@ -50,7 +58,7 @@ class ConfigPackage:
             FileError: The file is malformed, or no mapping.
         """
         path = self._settings_file(name)
-        return {} if path is None else mapping_of(path, left_out)
+        return {} if path is None else _unwrapped(mapping_of(path, left_out), PARAMETERS.get(name, ""))
 
     def _settings_file(self, name: str) -> Path | None:
         around = [folder for folder in self.srdf.parents if folder.is_relative_to(self.folder)]
@@ -108,6 +116,22 @@ def find_package(folder: Path, urdf: str = "", srdf: str = "") -> ConfigPackage:
     return ConfigPackage(folder, found, semantic, arguments)
 
 
+def _unwrapped(given: dict[str, Any], parameter: str) -> dict[str, Any]:
+    """Return settings without the names of nodes, `ros__parameters` and the parameter around them, if these are
+    there."""
+    nodes = [
+        value for value in given.values() if isinstance(value, dict) and isinstance(value.get(NODE_PARAMETERS), dict)
+    ]
+    if nodes and len(nodes) == len(given):
+        given = {key: value for node in nodes for key, value in node[NODE_PARAMETERS].items()}
+    inner = given.get(parameter)
+    return (
+        {**{key: value for key, value in given.items() if key != parameter}, **inner}
+        if isinstance(inner, dict)
+        else given
+    )
+
+
 def _described(folder: Path, candidates: Sequence[Path], declared: DeclaredFiles, stem: str) -> str:
     if not candidates and declared.package and declared.urdf:
         return f"package://{declared.package}/{declared.urdf}"
@@ -129,8 +153,21 @@ def _chosen(
     if candidates:
         listed = ", ".join(str(path.relative_to(folder)) for path in candidates)
         text = f"{folder.name} has {len(candidates)} files that can be the {what} ({listed}): give it by {option}"
+    elif suffixes == URDF and (nearby := _descriptions_around(folder, stems[0])):
+        text += f"; in packages around it are {', '.join(nearby)}"
     subjects = tuple(map(str, candidates)) or (str(folder),)
     raise FileError(text, stage=STAGE, subjects=subjects, remedy=f"Give the {what}: `{option} FILE`.")
+
+
+def _descriptions_around(folder: Path, stem: str) -> list[str]:
+    """Return up to MAX_NEARBY descriptions in packages of the same workspace, as paths that the option takes, those
+    first whose names are the most similar to that of the SRDF."""
+    workspace = workspace_of(folder / PACKAGE_XML)
+    places = sorted(set(packages_below(workspace).values()) - {str(folder)}) if workspace is not None else []
+    found = [path for place in places for name in FOLDERS["urdf"] for path in sorted(Path(place, name).rglob("*"))]
+    described = [path for path in found if path.name.endswith(URDF)][:MAX_COMPARED]
+    described.sort(key=lambda path: -SequenceMatcher(None, _stem(path, URDF), stem).ratio())
+    return [os.path.relpath(path) for path in described[:MAX_NEARBY]]
 
 
 def _stem(path: Path, suffixes: Sequence[str]) -> str:

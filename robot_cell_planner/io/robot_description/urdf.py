@@ -17,7 +17,7 @@ from ...errors import FileError, ModelError
 from ...model.geometry import Box, Capsule, Cylinder, Geometry, MeshUse, Rgba, Shape, Sphere
 from ...model.joint_extras import JointExtras
 from ...model.mechanism import Inertial, Joint, JointKind, JointLimits, Link, Mechanism, Mimic
-from ...model.value import Vector3
+from ...model.value import WORLD, Vector3
 from ..common.defects import Defects
 from ..common.file_kinds import DESCRIPTION_REMEDY, other_kind
 from ..common.resources import NO_ROOTS, ResourceRoots
@@ -135,7 +135,9 @@ class _Reader:
         try:
             return Mechanism(self.robot, frozendict(links), frozendict(joints), tuple(blocks))
         except ModelError as error:
-            text = f"{self.xml.source}: {error.message}"
+            renamed = link_name(WORLD, "", self.robot)
+            note = f"; {renamed} is the link {WORLD!r} of the description" if renamed in error.message else ""
+            text = f"{self.xml.source}: {error.message}{note}"
             raise ModelError(text, stage=STAGE, subjects=(self.xml.source, *error.subjects)) from error
 
     def _note_old_xacro(self, element: Element) -> None:

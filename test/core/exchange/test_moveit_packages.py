@@ -207,6 +207,43 @@ def test_the_setup_assistants_file_names_the_description(package, tmp_path):
     assert import_moveit(package, tmp_path / "cell").cell.robot.name == "arm"
 
 
+def test_descriptions_in_packages_around_are_named(package, tmp_path):
+    """As of repositories with a package for the description and one for the configuration, which names none."""
+    (package / "config" / "arm.urdf.xacro").unlink()
+    for name, files in (("cover_description", ["cover.urdf"]), ("arm_description", ["arm.urdf.xacro", "macros.xacro"])):
+        urdf = tmp_path / name / "urdf" / "v2"
+        urdf.mkdir(parents=True)
+        (tmp_path / name / "package.xml").write_text(f"<package><name>{name}</name></package>")
+        for file in files:
+            (urdf / file).write_text(URDF)
+    with pytest.raises(FileError, match=r"around it are (\S*arm\.urdf\.xacro), \S*cover\.urdf$") as caught:
+        import_moveit(package, tmp_path / "cell")
+    named = re.search(r"around it are (\S*),", str(caught.value))
+    assert named is not None
+    assert import_moveit(package, tmp_path / "cell", urdf=named[1]).cell.robot.name == "arm"
+
+
+@pytest.mark.parametrize("node", ["/**", "move_group", ""])
+def test_settings_may_be_parameters_of_nodes(package, tmp_path, node):
+    """Files for `parameters=[...]` of a node have its name, ros__parameters and MoveIt's parameter around them."""
+    for file, parameter in (
+        ("joint_limits", "robot_description_planning"),
+        ("kinematics", "robot_description_kinematics"),
+    ):
+        given = {parameter: SETTINGS[file]}
+        text = yaml.safe_dump({node: {"ros__parameters": given}} if node else given)
+        (package / "config" / f"{file}.yaml").write_text(text)
+    planning = {"/**": {"ros__parameters": SETTINGS["ompl_planning"]}} if node else SETTINGS["ompl_planning"]
+    (package / "config" / "ompl_planning.yaml").write_text(yaml.safe_dump(planning))
+    made = import_moveit(package, tmp_path / "cell")
+    assert made.cell.robot.variables["j0"].limits.velocity == 0.5
+    text = "\n".join(made.left_out)
+    assert "solver kdl_kinematics_plugin/KDLKinematicsPlugin of main" in text
+    assert "parameters of stars" in text
+    assert "ros__parameters" not in text
+    assert "robot_description" not in text
+
+
 def test_a_planner_of_another_library_is_listed(package, tmp_path):
     planning = {"planner_configs": {"p": {"type": "geometric::SBL"}}, "main": {"default_planner_config": "p"}}
     (package / "config" / "ompl_planning.yaml").write_text(yaml.safe_dump(planning))

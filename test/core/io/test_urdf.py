@@ -223,6 +223,25 @@ def test_prefix_and_a_link_named_world():
     assert prefixed.joints["left_k"].mimic.joint == "left_j"
 
 
+@pytest.mark.parametrize(
+    ("inner", "text"),
+    [
+        (
+            '<link name="base"/>',
+            r"needs one root link, found r_world, base, which no joint connects; r_world is the link",
+        ),
+        (
+            '<joint name="j" type="fixed"><parent link="word"/><child link="world"/></joint>',
+            r"link 'word', the parent .* does not exist; nearest: r_world; r_world is the link 'world' of the",
+        ),
+    ],
+)
+def test_errors_name_a_link_as_the_description_does(inner, text):
+    """Nobody finds `r_world` in a file that calls it `world`."""
+    with pytest.raises(ModelError, match=text):
+        read_urdf(f'<robot name="r"><link name="world"/>{inner}</robot>')
+
+
 LINKS = '<link name="a"/>\n<link name="b"/>\n'
 ENDS = '<parent link="a"/><child link="b"/>'
 
