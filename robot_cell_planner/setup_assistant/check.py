@@ -20,6 +20,7 @@ from ..model.bodies import Tool
 from ..model.cell import RobotCell
 from ..model.cell_warnings import assumed_limits, links_without_collision_shapes, massless_links, unchecked_text
 from ..model.frames import FrameTree
+from ..model.mechanism import Link
 from ..model.name_suggestions import listed
 from ..model.pose import IDENTITY
 from ..model.robot import GROUPS_REMEDY, STILL_REMEDY, Robot
@@ -144,13 +145,20 @@ def _model(model: Robot | Tool) -> Iterator[Finding]:
     if massless := massless_links(mechanism):
         text = f"{name}: moving links without mass: {listed(massless)}"
         yield Finding(WARNING, "masses", text, "Add <inertial> elements; dynamics and simulation need them.")
-    masses = {link.name: link.inertial.mass for link in mechanism.links.values() if link.inertial is not None}
-    if odd := [link for link, mass in masses.items() if mass > MAX_MASS or 0.0 < mass < MIN_MASS]:
-        text = f"{name}: masses that cannot be right: {listed([f'{link} {masses[link]:g} kg' for link in odd])}"
+    if odd := [f"{link.name} {mass:g} kg" for link in mechanism.links.values() if (mass := _odd_mass(link))]:
+        text = f"{name}: masses that cannot be right: {listed(odd)}"
         yield Finding(WARNING, UNITS, text, "Write masses in kg.")
     if assumed := assumed_limits(mechanism, [variable.name for variable in mechanism.variables]):
         remedy = "Enter the maker's values in the limits file and delete their names from `assumed`."
         yield Finding(DRAFT, "limits", f"{name}: {assumed}", remedy)
+
+
+def _odd_mass(link: Link) -> float:
+    """Return the mass of a link [kg] if it is probably in another unit, else 0. Links without shapes may have hardly
+    any, because some simulators need masses of frames, too."""
+    mass = 0.0 if link.inertial is None else link.inertial.mass
+    light = mass < MIN_MASS and bool(link.collisions or link.visuals)
+    return mass if light or mass > MAX_MASS else 0.0
 
 
 def _remedy_of_source(text: str) -> str:

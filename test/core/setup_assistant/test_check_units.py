@@ -94,3 +94,18 @@ def test_a_principal_moment_above_the_sum_of_the_others_is_found(tmp_path):
 def test_inertias_in_other_units(found):
     text = "robot arm: inertias that cannot be right, by their radius of gyration: arm 100 m"
     assert found(urdf=('<link name="arm"/>', f'<link name="arm">{INERTIAL.format(20000.0)}</link>')) == [text]
+
+
+BOX = '<visual><geometry><box size="0.1 0.1 0.1"/></geometry></visual>'
+
+
+@pytest.mark.parametrize(("mass", "shape", "wrong"), [("1e-9", "", False), ("1e-9", BOX, True), ("1e5", "", True)])
+def test_frames_may_have_next_to_no_mass(tmp_path, mass, shape, wrong):
+    """As of the SO-101, whose frame at the gripper has 1e-9 kg because simulators need a mass."""
+    inertial = f'<inertial><mass value="{mass}"/><inertia ixx="0" iyy="0" izz="0" ixy="0" ixz="0" iyz="0"/></inertial>'
+    frame = '<joint name="at" type="fixed"><parent link="arm"/><child link="frame"/></joint>'
+    text = f'<robot name="arm">{LINKS}{JOINT}<link name="frame">{inertial}{shape}</link>{frame}</robot>'
+    (tmp_path / "arm.urdf").write_text(text)
+    (tmp_path / "cell.yaml").write_text(CELL)
+    texts = [each.text for each in check_cell_file(tmp_path / "cell.yaml") if each.topic == "units"]
+    assert texts == ([f"robot arm: masses that cannot be right: frame {float(mass):g} kg"] if wrong else [])
