@@ -89,8 +89,12 @@ class FrameTree:
         self._state = state
         # Unattached objects always have the world as an ancestor, and frames of mechanisms unless a robot is attached.
         known = {WORLD, *cell.mechanism_frames}
+        # Most are attached to frames of mechanisms, which is found without a step of the interpreter for each.
+        for objects in (state.bodies, cell.frames):
+            known.update(compress(objects, map(known.__contains__, map(ATTACHED_TO, objects.values()))))
         for name in (*compress(state.bodies, map(ATTACHED_TO, state.bodies.values())), *cell.frames):
-            known.update(path_to_known(name, known, self._existing_parent)[0])
+            if name not in known:
+                known.update(path_to_known(name, known, self._existing_parent)[0])
         for robot in cell.robots.values():
             if robot.attached_to:
                 self._check_base(robot)

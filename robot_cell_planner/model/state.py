@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from functools import cached_property
+from typing import Any
 
 import msgspec
 from frozendict import frozendict
@@ -134,15 +136,31 @@ class RobotCellState(msgspec.Struct, frozen=True, forbid_unknown_fields=True, di
             text = f"values is {show(values)}, expected a mapping from joints to values"
             raise InvalidValueError(text, subjects=("values",))
         merged = frozendict({**self.configuration, **values})
+        if all(type(name) is str and type(value) is float for name, value in values.items()):
+            _joint_values(values)
+            return self._with("configuration", merged)
         return msgspec.structs.replace(self, configuration=merged)
 
     def with_tool(self, name: str, tool: ToolState) -> RobotCellState:
         """Return a copy with the state of a tool replaced."""
-        return msgspec.structs.replace(self, tools=with_item(self.tools, name, tool))
+        tools = with_item(self.tools, name, tool)
+        if type(name) is str and type(tool) is ToolState:
+            return self._with("tools", tools)
+        return msgspec.structs.replace(self, tools=tools)
 
     def with_body(self, name: str, body: BodyState) -> RobotCellState:
         """Return a copy with the state of a body replaced."""
-        return msgspec.structs.replace(self, bodies=with_item(self.bodies, name, body))
+        bodies = with_item(self.bodies, name, body)
+        if type(name) is str and type(body) is BodyState:
+            return self._with("bodies", bodies)
+        return msgspec.structs.replace(self, bodies=bodies)
+
+    def _with(self, field: str, entries: frozendict[str, Any]) -> RobotCellState:
+        """Return a copy with the entries of a field, of which the new ones are checked: the others, which can be
+        thousands, are those of this state."""
+        found = copy(self)  # without cached properties
+        msgspec.structs.force_setattr(found, field, entries)
+        return found
 
     def digest(self) -> str:
         """Return the digest of the state: 16 hexadecimal digits, equal in every process."""

@@ -7,12 +7,13 @@ the same result for the same scene in every process. The operations are in `stat
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 from ..errors import InvalidRequestError, InvalidValueError, RobotCellError
 from ..model.arguments import public
 from ..model.shown_values import show
+from ..system.steps import returned
 from .scene import Scene, WorldPose
 
 
@@ -33,6 +34,13 @@ def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose
         RobotCellError: The error of the first change that fails; its stage gives the index and type of the change.
         StateError, FrameCycleError: The resulting state does not match the cell.
     """
+    return returned(apply_changes_in_steps(scene, changes, world_pose))
+
+
+def apply_changes_in_steps(
+    scene: Scene, changes: Sequence[Change], world_pose: WorldPose
+) -> Generator[None, None, Scene]:
+    """As `apply_changes`, with a step after each change."""
     for index, change in enumerate(changes):
         if not callable(getattr(change, "apply", None)):
             text = f"changes[{index}] is {show(change)}, expected a change such as Move"
@@ -44,5 +52,6 @@ def apply_changes(scene: Scene, changes: Sequence[Change], world_pose: WorldPose
         except RobotCellError as error:
             error.stage = f"change {index} ({type(change).__name__})"
             raise
+        yield
     scene.cell.check_state(scene.state)
     return scene

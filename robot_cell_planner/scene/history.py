@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Generator, Sequence
 from typing import Protocol
 
 import msgspec
@@ -12,7 +12,8 @@ from ..errors import InvalidRequestError, NoCellError, RevisionConflictError, Va
 from ..model.arguments import public
 from ..model.cell import RobotCell
 from ..model.state import RobotCellState
-from .changes import Change, apply_changes
+from ..system.steps import returned
+from .changes import Change, apply_changes_in_steps
 from .diff import SceneDiff, difference
 from .scene import Scene, WorldPose
 
@@ -89,10 +90,22 @@ class SceneHistory:
             InvalidRequestError: The list of changes is empty.
             RobotCellError: A change cannot be applied; the scene is unchanged.
         """
+        return returned(self.apply_in_steps(changes, expected, dry_run=dry_run))
+
+    def apply_in_steps(
+        self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False
+    ) -> Generator[None, None, AcceptedChange]:
+        """As `apply`, with a step after each change. The scene stays as it is until the last one.
+
+        Raises:
+            RevisionConflictError: Also if another change was accepted between the steps.
+        """
         self._check_expected(expected)
         if not changes:
             raise InvalidRequestError("the list of changes is empty", stage="change")
-        scene = apply_changes(self.scene, changes, self._world_pose)
+        before, scene = self.revision, self.scene
+        scene = yield from apply_changes_in_steps(scene, changes, self._world_pose)
+        self._check_expected(before)
         if dry_run:
             return self._step(scene)
         return self._accept(scene, self.revision)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from copy import copy
 
 from frozendict import frozendict
 
@@ -44,6 +45,12 @@ class JointStateMonitor:
                 self._aliases[own] = name
         self._states.retain(self._tools)
         self._rejected = {name: text for name, text in self._rejected.items() if name in self._tools}
+
+    def copy(self) -> JointStateMonitor:
+        """Return the measured joints of now, which later messages and other cells do not change."""
+        found = copy(self)
+        found._states, found._rejected = self._states.copy(), dict(self._rejected)
+        return found
 
     def has_robot(self, prefix: str) -> bool:
         """Return whether the names of joints of a robot begin with a prefix."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Sequence
+from copy import copy
 from typing import NamedTuple
 
 from ...model.value import MAX_JOINT_VALUE
@@ -103,6 +104,12 @@ class JointStates:
         self.latest: dict[str, Measurement] = {}
         self.skipped = 0
         self.invalid: list[tuple[str, float]] = []  # joints and positions skipped as invalid
+
+    def copy(self) -> JointStates:
+        """Return one with the measurements of now, to read."""
+        found = copy(self)
+        found.latest = dict(self.latest)
+        return found
 
     def merge(
         self,

@@ -17,9 +17,10 @@ from ...kinematics.transforms import world_pose
 from ...model.cell import RobotCell
 from ...model.pose import Pose
 from ...model.state import RobotCellState
-from ...scene.changes import Change, apply_changes
+from ...scene.changes import Change, apply_changes_in_steps
 from ...scene.scene import Scene
 from ...scene.state_changes import SetJoints
+from ...system.steps import returned
 from ..conversions.basic import (
     check_count,
     configuration_from_message,
@@ -27,7 +28,7 @@ from ..conversions.basic import (
     time_to_message,
     timeout_from_message,
 )
-from ..conversions.changes import changes_from_message
+from ..conversions.changes import changes_from_message_in_steps
 from ..conversions.frame_references import FrameReference, frames_added, references_of_changes
 from ..conversions.models import ModelReader, reads_files
 from ..conversions.states import state_from_message
@@ -37,8 +38,8 @@ from .external_frames import ExternalFrames
 from .joint_state_monitor import JointStateMonitor
 from .node import CellNode
 from .robot_topics import JointMessages
-from .threads import converted
-from .waiting import Deadline, Waiters, delay, steady_timer
+from .threads import in_thread
+from .waiting import Deadline, Slices, Waiters, delay, steady_timer
 
 MAX_CHANGES = 10_000
 JOINT_STATES_DEPTH = 200  # of all publishers together, between two reads
@@ -333,7 +334,7 @@ class MonitoredScene:
         changes: list[Change] = [SetJoints(values), *tried] if values else tried
         scene = Scene(scene.cell, state)
         if changes:
-            scene = apply_changes(scene, changes, world_pose)
+            scene = await Slices(self._node).returned(apply_changes_in_steps(scene, changes, world_pose))
         return ResolvedState(scene, revision, joint_stamp)
 
     async def changes(self, messages: Sequence[SceneChange], field: str, limit: int, cell: RobotCell) -> list[Change]:
@@ -343,11 +344,17 @@ class MonitoredScene:
             RobotCellError: One is malformed, there are more than `limit`, or TF does not contain a frame.
         """
         check_count(len(messages), limit, field, "changes")
-        read = partial(changes_from_message, messages, self._models, field, limit)
-        changes = await converted(self._node, any(reads_files(message.models) for message in messages), read)
+        changes = await self._converted(messages, field)
         if await self.rewrite(references_of_changes(messages, field), cell, frames_added(changes)):
-            changes = read()  # files are cached
+            changes = await self._converted(messages, field)  # files are cached
         return list(changes)
+
+    async def _converted(self, messages: Sequence[SceneChange], field: str) -> tuple[Change, ...]:
+        """Return the changes of messages; other events are handled meanwhile."""
+        steps = changes_from_message_in_steps(messages, self._models, field)
+        if any(reads_files(message.models) for message in messages):
+            return await in_thread(self._node, "models", partial(returned, steps))
+        return await Slices(self._node).returned(steps)
 
     async def rewrite(
         self,

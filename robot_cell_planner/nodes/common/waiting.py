@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator
 from typing import TypeVar
 
@@ -107,6 +108,41 @@ async def delay(node: Node, seconds: float) -> None:
         await passed
     finally:
         deadline.end()
+
+
+class InOrder:
+    """Exclusive access of the coroutines of an executor, each of which waits for those that came before it.
+
+    `async with` acquires and releases it.
+    """
+
+    def __init__(self) -> None:
+        self.is_held = False
+        self._waiting: deque[Future[None]] = deque()
+
+    async def __aenter__(self) -> None:
+        if not self.is_held:
+            self.is_held = True
+            return
+        turn: Future[None] = Future()
+        self._waiting.append(turn)
+        try:
+            await turn
+        except BaseException:
+            if turn.done():  # it was interrupted when its turn had come
+                self._release()
+            else:
+                self._waiting.remove(turn)
+            raise
+
+    async def __aexit__(self, *_: object) -> None:
+        self._release()
+
+    def _release(self) -> None:
+        if self._waiting:
+            self._waiting.popleft().set_result(None)
+        else:
+            self.is_held = False
 
 
 class Slices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Generator, Sequence
 from typing import TypedDict
 
 from geometry_msgs.msg import Pose as PoseMessage
@@ -21,6 +21,7 @@ from ...scene.changes import Change
 from ...scene.diff import SceneDiff
 from ...scene.model_changes import Add, Remove, Replace
 from ...scene.state_changes import Attach, Detach, Move, SetBasePose, SetHidden, SetJoints, SetState, SetTouch
+from ...system.steps import returned
 from .basic import (
     check_count,
     configuration_from_message,
@@ -71,10 +72,18 @@ def changes_from_message(
         RobotCellError: A change is malformed; the message begins with the field and the index.
     """
     check_count(len(messages), limit, field, "changes")
+    return returned(changes_from_message_in_steps(messages, models, field))
+
+
+def changes_from_message_in_steps(
+    messages: Sequence[SceneChange], models: ModelReader, field: str
+) -> Generator[None, None, tuple[Change, ...]]:
+    """As `changes_from_message`, for any number, with a step after each."""
     result: list[Change] = []
     for index, message in enumerate(messages):
         place = f"{field}[{index}]"
         result.extend(_operations(change_in_metres(message, place), models, place))
+        yield
     return tuple(result)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ...collision.pairs.pair_settings import unknown_names
 from ...io.mesh.body_sizes import doubtful_sizes
+from ...model.cell import RobotCell
 from ...model.cell_warnings import cell_warnings
 from ...model.start_limits import states_beyond_limits
 from ...scene.diff import SceneDiff, apply_difference
@@ -20,3 +22,15 @@ def change_warnings(before: Scene, difference: SceneDiff) -> list[str]:
     known_beyond = states_beyond_limits(before.cell, before.state)
     found += [text for text in states_beyond_limits(after.cell, after.state) if text not in known_beyond]
     return found
+
+
+def unknown_names_warnings(cell: RobotCell) -> list[str]:
+    """Return the warning about names in collision settings that a cell does not contain, if there are any."""
+    unknown = unknown_names(cell)
+    return [unknown_names_text(unknown)] if unknown else []
+
+
+def unknown_names_text(names: tuple[str, ...]) -> str:
+    """Return the text about names in collision settings that the cell does not contain."""
+    listed = ", ".join(names[:10])
+    return f"collision settings contain names that are not in the cell (added later, or misspelt): {listed}"

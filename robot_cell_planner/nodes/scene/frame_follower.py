@@ -17,7 +17,7 @@ from ...scene.state_changes import Move
 from ..common.external_frames import ExternalFrames, has_frame
 from ..common.node import CellNode
 from ..common.parameters import Parameter
-from ..common.waiting import steady_timer
+from ..common.waiting import InOrder, steady_timer
 
 MAX_FOLLOWERS = 1_000
 REPORT_PERIOD = 10.0  # [s] between warnings about the same object
@@ -69,7 +69,8 @@ class _Follower:
 class FrameFollower:
     """Moves tools and bodies with frames of TF; for a node with FOLLOW_PARAMETERS.
 
-    apply(changes): creates a revision of the scene.
+    apply(changes): creates a revision of the scene. modifying: access of those who modify it; while a list of changes
+    is applied, objects follow later.
 
     Raises:
         InvalidRequestError: An entry of the parameter follow_frames is not "object=frame".
@@ -81,11 +82,13 @@ class FrameFollower:
         frames: ExternalFrames,
         history: SceneHistory,
         apply: Callable[[list[Change]], None],
+        modifying: InOrder,
     ) -> None:
         self._node = node
         self._frames = frames
         self._history = history
         self._apply = apply
+        self._modifying = modifying
         self._followers = _from_start(node.parameters["follow_frames"])
         steady_timer(node, 1.0 / node.parameters["follow_rate"], self._update, may_be_early=True)
 
@@ -115,9 +118,10 @@ class FrameFollower:
         """
         self._check(name, frame)
         await self._frames.wait_for(frame)
-        self._check(name, frame)
-        self._apply([_moved(name, self._frames.latest(frame).pose @ pose)])
-        self._followers[name] = _Follower(frame, pose)
+        async with self._modifying:
+            self._check(name, frame)
+            self._apply([_moved(name, self._frames.latest(frame).pose @ pose)])
+            self._followers[name] = _Follower(frame, pose)
 
     def release(self, name: str) -> None:
         """Stop following; the tool or body keeps its pose."""
@@ -135,7 +139,7 @@ class FrameFollower:
             raise LimitExceededError("too many objects follow TF frames", subjects=(name,), values=values)
 
     def _update(self) -> None:
-        if not self._followers or not self._history.revision:
+        if not self._followers or not self._history.revision or self._modifying.is_held:
             return
         for name, follower in list(self._followers.items()):
             try:

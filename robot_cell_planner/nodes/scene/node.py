@@ -21,7 +21,6 @@ from ...io.mesh.body_sizes import doubtful_sizes
 from ...io.scene_import.imported import Imported, moved
 from ...kinematics.transforms import world_pose
 from ...model.bodies import CollisionSettings
-from ...model.cell import RobotCell
 from ...model.cell_warnings import cell_warnings
 from ...model.start_limits import states_beyond_limits
 from ...scene.changes import Change, apply_changes
@@ -39,13 +38,14 @@ from ..common.node import end, run
 from ..common.parameters import Parameter
 from ..common.resource_roots import RESOURCE_PARAMETERS, resource_roots
 from ..common.threads import converted, in_thread
+from ..common.waiting import InOrder, Slices
 from ..conversions.basic import pose_from_message, time_from_message, timeout_from_message
 from ..conversions.changes import update_to_message
 from ..conversions.models import ModelReader, reads_files
-from .change_warnings import change_warnings
+from .change_warnings import change_warnings, unknown_names_text, unknown_names_warnings
 from .frame_follower import FOLLOW_PARAMETERS, FrameFollower
 from .geometry_check import GeometryCheck
-from .measured_poses import world_pose_as_measured
+from .measured_poses import MeasuredPoses
 from .publisher import ScenePublisher
 from .received_cell import received_cell
 
@@ -98,20 +98,23 @@ class SceneNode(ManagedNode):
         # The publisher of /tf reads joint states, but less often at a low rate.
         rate = 0.0 if self.parameters["tf_rate"] >= JOINTS_RATE else JOINTS_RATE
         self._view = MonitoredScene(self, self._models, self.parameters["wait_timeout"], rate, self._frames)
-        self._measured_pose = partial(world_pose_as_measured, lambda: self._view.last_measured)
-        self._history = SceneHistory(self._measured_pose, self._journal, retained=self.parameters["revisions_kept"])
+        self._modifying = InOrder()  # what modifies the scene, also of lists that take long
+        self._poses = MeasuredPoses(self._view)
+        kept = self.parameters["revisions_kept"]
+        self._history = SceneHistory(self._poses.world_pose, self._journal, retained=kept)
         self._publisher = ScenePublisher(self, self._history, self._view)
-        self._follower = FrameFollower(self, self._frames, self._history, self._apply)
+        self._follower = FrameFollower(self, self._frames, self._history, self._apply, self._modifying)
         self._geometry = GeometryCheck(self)
         self._unknown: tuple[str, ...] = ()
         self._start_state: Scene | None = None  # of the cell file, not checked yet
         self._serve_all()
         self._start(cell_file)
 
-    def _changed(self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
-        """Apply changes as `SceneHistory.apply`, all with the joints that are measured now."""
-        self._view.read_joints()
-        return self._history.apply(changes, expected, dry_run=dry_run)
+    async def _changed(self, changes: Sequence[Change], expected: int = 0, *, dry_run: bool = False) -> AcceptedChange:
+        """Apply changes as `SceneHistory.apply`, all with the joints that are measured now. The node replies to other
+        requests meanwhile; the caller has `_modifying`."""
+        with self._poses.of_one_time():
+            return await Slices(self).returned(self._history.apply_in_steps(changes, expected, dry_run=dry_run))
 
     def _serve_all(self) -> None:
         self.serve(srv.LoadCell, "scene/load_cell", self._load_cell)
@@ -181,9 +184,10 @@ class SceneNode(ManagedNode):
         return update
 
     def _apply(self, changes: list[Change]) -> None:
-        """Apply changes of the node itself."""
+        """Apply changes of the node itself, while no request modifies the scene."""
         if self.active:
-            self._publish(self._changed(changes))
+            with self._poses.of_one_time():
+                self._publish(self._history.apply(changes))
 
     def _publish_all(self) -> None:
         self._view.take(self._history.scene, self._history.revision)
@@ -201,7 +205,7 @@ class SceneNode(ManagedNode):
         cell = self._history.scene.cell
         unknown = () if cell.collision == CollisionSettings() else unknown_names(cell)
         if unknown and unknown != self._unknown:
-            self.get_logger().warning(_unknown_text(unknown))
+            self.get_logger().warning(unknown_names_text(unknown))
         self._unknown = unknown
 
     def check(self) -> tuple[bytes, str, dict[str, object]]:
@@ -229,7 +233,7 @@ class SceneNode(ManagedNode):
         if self._follower.problem:
             return WARN, self._follower.problem, values
         if self._unknown:
-            return WARN, _unknown_text(self._unknown), values
+            return WARN, unknown_names_text(self._unknown), values
         return OK, "no joint states received yet" if not oldest else "follows joint_states", values
 
     # Services.
@@ -248,19 +252,20 @@ class SceneNode(ManagedNode):
         response.names += [frame.name for frame in related]
         response.warnings = [
             *dict.fromkeys((*found.left_out, *doubtful_sizes(found.cell.bodies.values()))),
-            *_unknown_warnings(found.cell),
+            *unknown_names_warnings(found.cell),
             *cell_warnings(found.cell),
             *states_beyond_limits(found.cell, found.state),
         ]
         await self._geometry.check(found.cell)
-        if request.mode == kinds.MERGE:
-            await self._merge(found, related, request)
-        elif not request.dry_run:
-            self._publish(self._history.load(found.cell, found.state, request.expected_revision))
-            self._publish_all()
-        else:
-            found.cell.check_state(found.state)
-        response.revision = self._history.revision
+        async with self._modifying:
+            if request.mode == kinds.MERGE:
+                await self._merge(found, related, request)
+            elif not request.dry_run:
+                self._publish(self._history.load(found.cell, found.state, request.expected_revision))
+                self._publish_all()
+            else:
+                found.cell.check_state(found.state)
+            response.revision = self._history.revision
         if request.mode == kinds.REPLACE:
             response.warnings = [*response.warnings, *await self._collision_warnings(found)]
 
@@ -290,12 +295,12 @@ class SceneNode(ManagedNode):
         if frames := await self._view.poses_in_tf({"relative_to": frame}, request.stamp, cell):
             origin = frames["relative_to"] @ origin
         elif frame:
-            self._view.read_joints()
             present = self._history.scene
-            origin = self._measured_pose(present.cell, present.state, frame) @ origin
+            with self._poses.of_one_time():
+                origin = self._poses.world_pose(present.cell, present.state, frame) @ origin
         placed = moved(found, origin)
         changes: list[Change] = [Add(placed.cell, placed.state), *related]
-        change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)
+        change = await self._changed(changes, request.expected_revision, dry_run=request.dry_run)
         if not request.dry_run:
             self._publish(change)
 
@@ -325,9 +330,10 @@ class SceneNode(ManagedNode):
         changes = await self._view.changes(request.changes, "changes", limit, cell)
         models = [change.models for change in changes if isinstance(change, Add | Replace)]
         await self._geometry.check(*models)
-        before = self._history.scene
-        change = self._changed(changes, request.expected_revision, dry_run=request.dry_run)
-        self._fill(response, change, before, dry_run=request.dry_run)
+        async with self._modifying:
+            before, response.revision = self._history.scene, self._history.revision
+            change = await self._changed(changes, request.expected_revision, dry_run=request.dry_run)
+            self._fill(response, change, before, dry_run=request.dry_run)
         for text in response.warnings:
             self.get_logger().warning(f"scene/apply_changes: {text}")
 
@@ -352,15 +358,17 @@ class SceneNode(ManagedNode):
     async def _load_state(self, request: srv.LoadState.Request, response: srv.LoadState.Response) -> None:
         response.revision = self._history.revision
         state = load_state(request.uri, self._roots, confined=True)
-        before = self._history.scene
-        before.cell.check_state(state)
-        change = self._history.load_state(state, request.expected_revision, dry_run=request.dry_run)
-        self._fill(response, change, before, dry_run=request.dry_run)
+        async with self._modifying:
+            before = self._history.scene
+            before.cell.check_state(state)
+            change = self._history.load_state(state, request.expected_revision, dry_run=request.dry_run)
+            self._fill(response, change, before, dry_run=request.dry_run)
 
     async def _undo(self, request: srv.UndoChanges.Request, response: srv.UndoChanges.Response) -> None:
-        change = self._history.undo(request.steps or 1, request.expected_revision)
-        response.update = self._publish(change)
-        response.revision = self._history.revision
+        async with self._modifying:
+            change = self._history.undo(request.steps or 1, request.expected_revision)
+            response.update = self._publish(change)
+            response.revision = self._history.revision
 
     async def _wait_for_state(self, request: srv.WaitForState.Request, response: srv.WaitForState.Response) -> None:
         stamp, timeout = time_from_message(request.min_joint_stamp), timeout_from_message(request.timeout, "timeout")
@@ -376,16 +384,6 @@ class SceneNode(ManagedNode):
         else:
             self._follower.release(request.name)
         response.revision = self._history.revision
-
-
-def _unknown_warnings(cell: RobotCell) -> list[str]:
-    unknown = unknown_names(cell)
-    return [_unknown_text(unknown)] if unknown else []
-
-
-def _unknown_text(names: tuple[str, ...]) -> str:
-    listed = ", ".join(names[:10])
-    return f"collision settings contain names that are not in the cell (added later, or misspelt): {listed}"
 
 
 def _saved(save: Callable[..., str], request: srv.SaveCell.Request, *arguments: object) -> str:

@@ -11,6 +11,7 @@ from robot_cell_planner.errors import InvalidValueError, JournalError
 from robot_cell_planner.kinematics.transform_buffer import StampedPose
 from robot_cell_planner.kinematics.transforms import world_pose
 from robot_cell_planner.model.pose import IDENTITY, Pose
+from robot_cell_planner.nodes.common.waiting import InOrder
 from robot_cell_planner.nodes.scene import frame_follower
 from robot_cell_planner.nodes.scene.frame_follower import FrameFollower
 from robot_cell_planner.scene.history import SceneHistory
@@ -52,7 +53,8 @@ class Followed:
         self.history.load(*loaded())
         node = MagicMock(parameters=PARAMETERS)
         node.get_clock().now = lambda: SimpleNamespace(nanoseconds=NOW)
-        self.follower = FrameFollower(node, self.frames, self.history, self._apply)
+        self.modifying = InOrder()
+        self.follower = FrameFollower(node, self.frames, self.history, self._apply, self.modifying)
         (self.update,) = timers
 
     def _apply(self, changes):
@@ -94,6 +96,21 @@ def test_an_object_without_a_finite_pose_is_named_and_others_follow(monkeypatch)
     followed.frames.poses["far"] = IDENTITY
     followed.update()
     assert not followed.follower.problem
+
+
+def test_an_object_follows_after_a_list_of_changes_that_is_being_applied(monkeypatch):
+    followed = Followed(monkeypatch, belt=IDENTITY)
+    followed.follow("workpiece", "belt")
+    followed.frames.poses["belt"] = Pose((0.5, 0.0, 0.0))
+
+    async def apply_a_list():
+        async with followed.modifying:
+            followed.update()
+            assert followed.at("workpiece") == (0.0, 0.0, 0.0)
+
+    asyncio.run(apply_a_list())
+    followed.update()
+    assert followed.at("workpiece") == (0.5, 0.0, 0.0)
 
 
 @pytest.mark.parametrize(
