@@ -6,10 +6,9 @@ from pathlib import Path
 
 import click
 
-from ..model.mesh_use import REPRESENTATIONS, MeshUse
 from .deferred import deferred
 from .inputs import InputPath
-from .options import cell_file_argument, root_option, xacro_arguments
+from .options import AUTO, MESHES, cell_file_argument, root_option, xacro_arguments
 from .reporting import json_option
 
 SCENE = ".scene"
@@ -24,8 +23,8 @@ SCENE = ".scene"
 @click.option("--urdf", default="", metavar="FILE", help="MoveIt: description, if the package has several or none.")
 @click.option("--srdf", default="", metavar="FILE", help="MoveIt: SRDF or xacro file, if the package has several.")
 @click.option("--scene", "scenes", multiple=True, metavar="FILE", help="MoveIt: .scene or SDF file; repeatable.")
-@click.option("--meshes", type=click.Choice([use.value for use in REPRESENTATIONS]), default=MeshUse.HULL.value,
-              show_default=True, help="MoveIt: shapes that collision meshes are checked as.")  # fmt: skip
+@click.option("--meshes", type=click.Choice(MESHES), default=AUTO, show_default=True,
+              help="MoveIt: shapes that collision meshes are checked as (auto: by mesh).")  # fmt: skip
 @root_option
 @click.option("--overwrite", is_flag=True, help="Replace files that are there.")
 @deferred

@@ -6,13 +6,10 @@ from pathlib import Path
 
 import click
 
-from ..model.mesh_use import REPRESENTATIONS
 from ..setup_assistant.draft_defaults import MAX_SAMPLES, SAMPLES, SEED
 from .deferred import deferred
-from .options import root_option, seed, xacro_arguments
+from .options import AUTO, MESHES, root_option, seed, xacro_arguments
 from .reporting import json_option
-
-AUTO = "auto"
 
 
 @click.command()
@@ -31,7 +28,7 @@ AUTO = "auto"
 )  # fmt: skip
 @click.option("--at", default="", metavar="LINK", help="Link it is mounted on (default: the tip of the main group).")
 @root_option
-@click.option("--meshes", type=click.Choice([AUTO, *(use.value for use in REPRESENTATIONS)]), default=AUTO,
+@click.option("--meshes", type=click.Choice(MESHES), default=AUTO,
               show_default=True, help="Shapes that collision meshes are checked as (auto: by mesh).")  # fmt: skip
 @click.option("--unchecked", multiple=True, metavar="URI",
               help="Collision mesh of DESCRIPTION that is left out of all checks; repeatable.")  # fmt: skip

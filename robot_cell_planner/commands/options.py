@@ -14,6 +14,7 @@ import click
 from ..errors import FileError
 from ..errors.remedies import NO_FILE
 from ..model.angles import degrees_doubt
+from ..model.mesh_use import REPRESENTATIONS
 from ..model.value import WORLD
 from .inputs import InputPath
 from .reporting import warn
@@ -22,6 +23,8 @@ JointValue: TypeAlias = tuple[str, float]  # joint, and its value [rad or m]
 PoseNumbers: TypeAlias = tuple[float, ...]  # as POSE_HELP describes them
 ARGUMENT = ":="
 CELL_FILE = "cell.yaml"
+AUTO = "auto"
+MESHES = (AUTO, *(use.value for use in REPRESENTATIONS))  # shapes that collision meshes are checked as
 POSE_SIZES = (3, 6, 7)
 MAX_SEED = 2**63 - 1
 POSE_HELP = (

@@ -13,6 +13,7 @@ from ...model.cell import RobotCell
 from ...model.geometry import MeshUse
 from ...model.state import RobotCellState
 from ..exchange import SCENE
+from ..options import AUTO
 from ..outputs import check_outputs
 from ..progress import Elapsed
 from ..reporting import echo_json, warn
@@ -38,7 +39,7 @@ def import_(
     is_moveit = source.is_dir()
     with Elapsed("importing"):
         if is_moveit:
-            use = MeshUse(meshes)
+            use = None if meshes == AUTO else MeshUse(meshes)
             made = import_moveit(source, target, urdf, srdf, scenes, arguments, roots, use, overwrite=overwrite)
         else:
             made = import_compas(source, target, state or "", roots, overwrite=overwrite)

@@ -11,7 +11,7 @@ from ...model.geometry import MeshUse
 from ...setup_assistant.cell_setup import NewCell, NewCellOptions, new_cell
 from ...setup_assistant.finding import ERROR
 from ...setup_assistant.options import DraftOptions
-from ..new import AUTO
+from ..options import AUTO
 from ..progress import Elapsed
 from ..reporting import FAILED, echo_json
 from .cells import roots_of

@@ -22,6 +22,7 @@ from ...model.geometry import MeshUse
 from ...model.robot import Robot
 from ...setup_assistant.description_copy import copy_description
 from ...setup_assistant.lost_warnings import lost_warnings
+from ...setup_assistant.mesh_uses import draft_mesh_uses
 from ...setup_assistant.names import robot_name
 from ..imported_cell import CellFolder, ImportedCell
 from .declared import STAGE
@@ -42,7 +43,7 @@ def import_moveit(
     scenes: Sequence[str | Path] = (),
     xacro_arguments: Mapping[str, str] = frozendict(),
     roots: ResourceRoots = NO_ROOTS,
-    mesh_use: MeshUse = MeshUse.HULL,
+    mesh_use: MeshUse | None = None,
     *,
     overwrite: bool = False,
 ) -> ImportedCell:
@@ -56,7 +57,8 @@ def import_moveit(
         scenes: MoveIt .scene or SDF files whose objects become bodies.
         xacro_arguments: Arguments of the xacro expansion of description and SRDF.
         roots: Folders with the packages that the description uses, besides the workspace of the package.
-        mesh_use: Collision representation of meshes. MoveIt uses their triangles (`MeshUse.EXACT`).
+        mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh as `new_cell`
+            does. MoveIt uses their triangles (`MeshUse.EXACT`).
         overwrite: Allow replacing files.
 
     Raises:
@@ -89,7 +91,7 @@ class _Importer:
         self.left_out: list[str] = []
         self.warnings: tuple[str, ...] = ()
 
-    def imported(self, mesh_use: MeshUse, scenes: Sequence[str | Path]) -> ImportedCell:
+    def imported(self, mesh_use: MeshUse | None, scenes: Sequence[str | Path]) -> ImportedCell:
         robot = self._robot(mesh_use)
         cell = RobotCell(robot.name, frozendict({robot.name: robot}))
         state = cell.default_state()
@@ -104,19 +106,25 @@ class _Importer:
         self.left_out += self.package.unread()
         return self.folder.finish(cell, state, tuple(dict.fromkeys(self.left_out)), self.warnings)
 
-    def _robot(self, mesh_use: MeshUse) -> Robot:
+    def _robot(self, mesh_use: MeshUse | None) -> Robot:
         """Write the description, SRDF and limits, and load the robot from them."""
         given = self.package.urdf
         roots = (self.roots if "://" in given else self.roots.with_file(given)).with_file(self.package.srdf)
         sources = read_sources(given, str(self.package.srdf), "", self.arguments, Path.cwd(), roots)
         semantic, sources = sources.srdf, msgspec.structs.replace(sources, srdf="")
-        described = robot_from_sources("robot", sources, roots=roots, mesh_use=mesh_use)
+        use = mesh_use or MeshUse.HULL
+        described = robot_from_sources("robot", sources, roots=roots, mesh_use=use)
+        chosen = draft_mesh_uses(described.mechanism) if mesh_use is None else ()
         name = robot_name(described.mechanism)
-        urdf, _ = copy_description(described.sources, self.folder.path, name, True)
+        urdf, uris = copy_description(described.sources, self.folder.path, name, True)
         srdf = self.folder.write(f"{name}.srdf", semantic)
         limits = limits_text(self._settings("joint_limits"), described, self.left_out)
         limits_file = self.folder.write(LIMITS_FILE, limits) if limits else ""
-        robot = load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=mesh_use)
+        uses = {uris.get(draft.uri, draft.uri): draft.use for draft in chosen if draft.use is not MeshUse.HULL}
+        if chosen:
+            text = "collision meshes, which MoveIt checks by their triangles (`--meshes exact`)"
+            self.left_out.append(f"{text}: {len(uses)} as convex pieces, {len(chosen) - len(uses)} as hulls")
+        robot = load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=use, mesh_uses=uses)
         self.warnings = lost_warnings(described.sources, robot.sources)
         self._note_virtual_joints(semantic, robot)
         return robot

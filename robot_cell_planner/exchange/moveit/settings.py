@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...io.common.serialisation import dump_yaml
-from ...model.mechanism import JointKind
+from ...model.mechanism import Joint, JointKind
 from ...model.robot import Robot
 from ...planning.search.registry import PLANNERS
 
@@ -29,12 +29,30 @@ def limits_text(given: dict[str, Any], robot: Robot, left_out: list[str]) -> str
         if joint is None or joint.kind is JointKind.FIXED or not isinstance(limits, dict):
             left_out.append(f"limits of joint {name}, which the robot does not have or which is fixed")
         else:
-            known[str(name)] = limits
+            known[str(name)] = _within_description(limits, joint, left_out)
     for key in SCALING:
         if isinstance(given.get(key), bool) or given.get(key, 1.0) != 1.0:  # True equals 1
             option = key.removeprefix("default_").removesuffix("_factor")
             left_out.append(f"{key} {given[key]}: requests use the full limits unless they set `{option}`")
     return dump_yaml({"joint_limits": known}) if known else ""
+
+
+def _within_description(limits: dict[str, Any], joint: Joint, left_out: list[str]) -> dict[str, Any]:
+    """Return limits whose positions are within those of the description, which MoveIt lets them leave."""
+    low, high = limits.get("min_position"), limits.get("max_position")
+    lower, upper = joint.limits.lower, joint.limits.upper
+    if limits.get("has_position_limits") is False or not (
+        isinstance(low, int | float) and isinstance(high, int | float)
+    ):
+        return limits
+    if low > high or (lower <= low and high <= upper):
+        return limits
+    inner = {"min_position": max(low, lower), "max_position": min(high, upper)}
+    if inner["min_position"] > inner["max_position"]:
+        inner = {"min_position": lower, "max_position": upper}
+    text = f"positions {low:g} to {high:g} of joint {joint.name}, which leave those of the description"
+    left_out.append(f"{text}, {lower:g} to {upper:g}: {inner['min_position']:g} to {inner['max_position']:g}")
+    return limits | inner
 
 
 def initial_values(given: dict[str, Any], robot: Robot, left_out: list[str]) -> dict[str, float]:

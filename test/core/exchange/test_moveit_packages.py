@@ -4,11 +4,13 @@ import json
 import re
 
 import pytest
+import trimesh
 import yaml
 
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.errors import DuplicateNameError, FileError
 from robot_cell_planner.exchange import import_moveit
+from robot_cell_planner.model.geometry import MeshUse
 
 JOINT = (
     '<joint name="j{0}" type="revolute"><parent link="l{0}"/><child link="l{1}"/><origin xyz="0 0 0.4"/>'
@@ -242,6 +244,45 @@ def test_settings_may_be_parameters_of_nodes(package, tmp_path, node):
     assert "parameters of stars" in text
     assert "ros__parameters" not in text
     assert "robot_description" not in text
+
+
+@pytest.mark.parametrize(
+    ("positions", "within", "listed"),
+    [((-2.5, 1.0), (-2.0, 1.0), True), ((-1.0, 1.0), (-1.0, 1.0), False), ((3.0, 4.0), (-2.0, 2.0), True)],
+)
+def test_positions_that_leave_those_of_the_description_are_narrowed(package, tmp_path, positions, within, listed):
+    """MoveIt lets them leave these. The robot was refused, with a line of a file that the package does not have."""
+    low, high = positions
+    limits = {"j0": {"has_position_limits": True, "min_position": low, "max_position": high}}
+    (package / "config" / "joint_limits.yaml").write_text(yaml.safe_dump({"joint_limits": limits}))
+    made = import_moveit(package, tmp_path / "cell")
+    found = made.cell.robot.variables["j0"].limits
+    assert (found.lower, found.upper) == within
+    text = f"positions {low:g} to {high:g} of joint j0, which leave those of the description, -2 to 2: "
+    assert any(line.startswith(text) for line in made.left_out) == listed
+
+
+def test_each_mesh_is_checked_as_its_hull_or_as_convex_pieces(package, tmp_path):
+    """The hull of a frame fills its opening, so that a robot with one collided in states in which MoveIt plans."""
+    places = ((0.4, 0.05, 0, 0.175), (0.4, 0.05, 0, -0.175), (0.05, 0.3, 0.175, 0), (0.05, 0.3, -0.175, 0))
+    sides = [trimesh.creation.box((x, y, 0.05)).apply_translation((at, to, 0)) for x, y, at, to in places]
+    frame = trimesh.util.concatenate(sides)
+    for name, mesh in (("frame", frame), ("block", trimesh.creation.box((0.1, 0.1, 0.2)))):
+        mesh.export(package / f"{name}.stl")
+    meshes = {
+        i: f'<mesh filename="package://arm_moveit_config/{name}.stl"/>' for i, name in ((0, "frame"), (1, "block"))
+    }
+    urdf = URDF
+    for i, mesh in meshes.items():
+        urdf = urdf.replace(LINK.format(i), LINK.format(i).replace('<box size="0.1 0.1 0.2"/>', mesh))
+    (package / "config" / "arm.urdf.xacro").write_text(urdf)
+    made = import_moveit(package, tmp_path / "cell")
+    links = made.cell.robot.mechanism.links
+    assert [links[f"l{i}"].collisions[0].geometry.use.value for i in (0, 1)] == ["decomposition", "hull"]
+    assert any("triangles (`--meshes exact`): 1 as convex pieces, 1 as hulls" in line for line in made.left_out)
+    made = import_moveit(package, tmp_path / "exact", mesh_use=MeshUse.EXACT)
+    assert made.cell.robot.mechanism.links["l0"].collisions[0].geometry.use is MeshUse.EXACT
+    assert not any("triangles" in line for line in made.left_out)
 
 
 def test_a_planner_of_another_library_is_listed(package, tmp_path):
