@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import numpy as np
-
 from ..collision.checker import CollisionChecker
 from ..collision.state_warnings import enclosure_warnings, overlap_warnings
 from ..errors import InverseKinematicsError, RobotCellError
@@ -30,6 +28,7 @@ from ..model.state import RobotCellState
 from .check_hulls import remedy_of_collision
 from .check_meshes import size_findings, surface_findings
 from .check_objects import distance_findings, touch_findings
+from .check_states import named_state_findings
 from .check_units import unit_findings
 from .finding import DRAFT, ERROR, UNITS, WARNING, Finding, in_order
 from .followers import follower_findings
@@ -104,28 +103,7 @@ def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Fin
         if variable.limits.lower == variable.limits.upper:
             text = f"joint {variable.name} of {name} has the same lower and upper limit, {variable.limits.lower:g}"
             yield Finding(WARNING, "limits", text, "Enter its range in the URDF, or make it fixed.")
-    yield from _named_states(cell, state, robot)
-
-
-def _named_states(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Finding]:
-    try:
-        checker = CollisionChecker(cell, state)
-    except RobotCellError:
-        return  # reported with the state
-    columns = {name: column for column, name in enumerate(checker.variables)}
-    for key, values in robot.named_states.items():
-        group = robot.groups.get(key.rpartition("/")[0])
-        if group is not None and (others := [name for name in values if name not in group.variables]):
-            text = f"named state {key} gives joints that are not in its group, which motions to it do not move"
-            yield Finding(WARNING, "srdf", f"{text}: {listed(others)}", "Delete them, or name a group that has them.")
-        q = np.array(checker.default)
-        for name, value in values.items():
-            q[columns[name]] = value
-        report = checker.report(q)
-        if report.in_collision:
-            text = f"named state {key} is in collision: {report}"
-            remedy = "Change the values of the state in the SRDF."
-            yield Finding(WARNING, "state", text, remedy_of_collision(cell, state, values, report, remedy))
+    yield from named_state_findings(cell, state, robot)
 
 
 def _model(model: Robot | Tool) -> Iterator[Finding]:
