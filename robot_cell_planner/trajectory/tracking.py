@@ -30,7 +30,7 @@ from .trajectory import Trajectory
 BEFORE, AFTER = 1000, 500  # max number of rows that are kept of the time before a fault, and after it
 ONE_CLOCK = (
     "Give the driver of the robot and this node the same clock: `use_sim_time` for both or for neither. A simulation "
-    "that is slower than real time has to publish /clock."
+    "that is slower than real time has to publish /clock. A lag that stays the same for half a minute no longer counts."
 )
 SMALLEST = 1e-12  # [rad or m] limit below which the ratio of an error to it has no meaning
 

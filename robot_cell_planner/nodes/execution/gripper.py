@@ -172,6 +172,9 @@ class GripperMotion(StreamedMotion):
         if measured is None or tracking is None or age > self._timeouts.lost_after:
             self.stop(lost(age, self._timeouts.lost_after))
             return
+        if (lagging := self._feedback.lagging(self.goal.joints, self._timeouts.lost_after)) is not None:
+            self.stop(lagging)
+            return
         if not self.channel.ended and (age > self._timeouts.silence or self.channel.awaits_resume):
             self._hold()
             return

@@ -257,6 +257,8 @@ class ExecutionNode(ManagedNode):
             now = time.monotonic()
             self._feedback.start_poll(now, self._poll_period)  # a pause may fall between any two messages
             self._feedback.update(states.names, *values, states.stamp or received, now, received)
+            for text in self._feedback.take_warnings():
+                self.get_logger().warning(text)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
                 if self._servo is not None:

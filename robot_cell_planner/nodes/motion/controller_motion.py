@@ -293,8 +293,7 @@ class ControllerMotion(Motion):
         if self._done:
             return
         for share in self._shares:
-            problem = share.problem(self._options.answer_timeout)
-            if problem is not None:
+            if (problem := share.problem(self._options.answer_timeout)) is not None:
                 self._fail(share, problem)
         self._check_speed_scaling()
         if self.error is None:
@@ -302,16 +301,17 @@ class ControllerMotion(Motion):
         if self._has_finished():
             self._end()
             return
-        missing = self._missing_result()
-        if missing is not None:
+        if (missing := self._missing_result()) is not None:
             self.stop(missing)
             return
         tracking, age = self.tracking(), self._feedback.age(self.goal.joints, time.monotonic())
         if tracking is not None:
             self._account(tracking)
             self._record(Check.NONE, tracking, age)
-        if self.error is None and age > self._timeouts.silence:
-            self.stop(lost(age, self._timeouts.silence))
+        lagging = self._feedback.lagging(self.goal.joints, self._timeouts.lost_after)
+        error = lost(age, self._timeouts.silence) if age > self._timeouts.silence else lagging
+        if self.error is None and error is not None:
+            self.stop(error)
 
     def _fail(self, share: Share, error: RobotCellError) -> None:
         """Remove a failed controller; the others stop on their path."""

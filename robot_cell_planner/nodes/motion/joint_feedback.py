@@ -7,10 +7,11 @@ from collections.abc import Collection, Iterable, Sequence
 
 from ...errors import FeedbackLostError, InvalidRequestError, UnknownNameError, Value
 from ...model.name_suggestions import listed
-from ...trajectory.tracking import lost
+from ...trajectory.tracking import lagging, lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
 from ..common.clock_rate import ClockRate, ClockRates
 from ..common.joint_states import MAX_JOINTS, JointStates, Measurement
+from .stamp_delays import CONSTANT_FOR, StampDelays
 from .wraparound import REMEDY, Wraparound, turns_away
 
 LONGEST_PAUSE = 0.05  # [s] between two reads; a longer time is a pause of this process or computer
@@ -21,7 +22,6 @@ QUEUED = 5e-3  # [s] messages that arrive within less were queued and are read t
 SKIPPED = 0.05  # [s] of its lag that a simulation gives up at once; a longer time is a pause of the robot
 MAX_LAG = 10.0  # [s] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
 MAX_JUMPS = 4.0  # times the largest step between messages, at most
-LEAK = 0.05  # by which the least delay of stamps is taken to grow with time: clocks drift, and delays change
 RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
 STOOD = 0.1  # [s] without measured motion, after which a robot counts as standing
@@ -58,7 +58,7 @@ class JointFeedback:
         self._longest_interval = LONGEST_PAUSE
         self._paused = 0.0
         self._states = JointStates(repeats=False, own=own, on_removed=self._forget)
-        self._delays: dict[str, tuple[float, float]] = {}  # [s] of the latest stamps, on their clock, and the least
+        self._delays = StampDelays()
         self._rates = ClockRates()  # of stamps
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
@@ -129,7 +129,7 @@ class JointFeedback:
                 self._note_pause(name, last, new)
             if received:
                 interval = 0.0 if last is None else new.arrival - last.arrival
-                self._note_delay(name, 1e-9 * (received - stamp), self._received_rate.value * interval)
+                self._delays.note(name, 1e-9 * (received - stamp), interval, self._received_rate.value)
             anchor = self._anchors.get(name)
             if anchor is None or abs(new.position - anchor[0]) > STILL:
                 self._anchors[name] = new.position, new.arrival
@@ -145,7 +145,8 @@ class JointFeedback:
 
     def _forget(self, name: str) -> None:
         self._rates.forget(name)
-        tables = self._delays, self._lags, self._counts, self._intervals, self._anchors, self._paused_at, self._reads
+        self._delays.forget(name)
+        tables = self._lags, self._counts, self._intervals, self._anchors, self._paused_at, self._reads
         for table in (*tables, self._silent_until):
             table.pop(name, None)
         self._recovered.discard(name)
@@ -161,20 +162,28 @@ class JointFeedback:
                 self._silent_until[name] = new.arrival
             self._reads[name] = interval
 
-    def _note_delay(self, name: str, delay: float, interval: float) -> None:
-        """Compare the delay of a stamp with the least one, on its clock [s]. interval: since the last message, on the
-        same clock [s]; a delay grows as much while stamps stand, and by more if a clock was set."""
-        last, least = self._delays.get(name, (delay, delay))
-        was_set_by = max(delay - last - interval, 0.0)
-        self._delays[name] = delay, min(least + LEAK * interval + was_set_by, delay)
-
-    def lag(self, names: Sequence[str]) -> float:
+    def lag(self, names: Sequence[str], *, after_pause: bool = False) -> float:
         """Return by how much stamps come later than they used to, on the steady clock [s]: a simulation slower than
-        real time lags."""
-        if self._polled_at - self._resumed_at < RECOVERY:
+        real time lags. after_pause: also directly after a pause of this process, when messages come late that
+        waited."""
+        if self._polled_at - self._resumed_at < RECOVERY and not after_pause:
             return 0.0
-        found = [self._delays[name] for name in names if name in self._delays]
-        return max((delay - least for delay, least in found), default=0.0) / self._received_rate.value
+        return self._delays.lag(names) / self._received_rate.value
+
+    def lagging(self, names: Sequence[str], limit: float) -> FeedbackLostError | None:
+        """Return the error of stamps that lag by more than a limit [s]; None if they do not."""
+        lag = self.lag(names)
+        return lagging(lag, limit) if lag > limit else None
+
+    def take_warnings(self) -> list[str]:
+        """Return what the user should know about the measurements, once."""
+        accepted = self._delays.take_accepted()
+        if not accepted:
+            return []
+        text = (
+            f"the stamps of {listed(accepted)} lag by {max(accepted.values()):.2f} s, the same for {CONSTANT_FOR:g} s"
+        )
+        return [f"{text}: they count as those of another clock. Give their driver and this node the same clock"]
 
     def paused_at(self, names: Sequence[str]) -> float:
         """Return the end of the last pause of this process or of a publisher of joints, or of the time that their slow
@@ -200,7 +209,7 @@ class JointFeedback:
             text = f"the clock of joint_states was set {way}, seen at {name}"
             self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,), remedy=CLOCKS))
             lag = ahead
-            self._delays.pop(name, None)
+            self._delays.forget(name)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
             text, values = f"the position of {name} in joint_states jumped", (Value("step", step, largest_step),)
             remedy = REMEDY if turns_away(step, largest_step) else JUMPS

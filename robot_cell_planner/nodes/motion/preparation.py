@@ -76,9 +76,13 @@ class Preparation:
             token.set(error)
 
     def measured(self, joints: Sequence[str]) -> dict[str, Measurement]:
-        """Return the newest positions of joints; raises FeedbackLostError if they are unknown."""
+        """Return the newest positions of joints; raises FeedbackLostError if they are unknown, or their stamps lag so
+        much that a motion would end for it."""
         self._read_measurements()
-        return self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
+        found = self._feedback.fresh(joints, time.monotonic(), self._options.timeouts.silence)
+        if (lagging := self._feedback.lagging(joints, self._options.timeouts.lost_after)) is not None:
+            raise lagging
+        return found
 
     def up_to_date(self, state: StateRef) -> StateRef:
         """Return a state to plan from, with joints at least as new as those that are published at present. The state of
@@ -220,6 +224,8 @@ class Preparation:
         if len(measured) < len(joints):
             return True  # nothing to wait for
         if self._feedback.age(joints, time.monotonic()) > self._options.timeouts.silence:
+            return False
+        if self._feedback.lag(joints, after_pause=True) > self._options.timeouts.silence:
             return False
         if self._drive.others_are_unsettled:
             return False

@@ -19,7 +19,7 @@ from ...errors import (
 )
 from ...trajectory.sampler import SamplerOptions, TrajectorySample
 from ...trajectory.time_scaling import TimeScaling
-from ...trajectory.tracking import Check, lagging, violation
+from ...trajectory.tracking import Check, violation
 from ..common.cancellation import CancellationToken, available
 from ..common.node import CellNode
 from .channels import REPLACED, Channel
@@ -128,9 +128,9 @@ class StreamedMotion(Motion):
         tracking = self.tracking()
         if age > timeouts.lost_after or tracking is None:
             self._stop_for(self._verdict(Check.FEEDBACK, tracking, age))
-        elif (lag := self._feedback.lag(self.goal.joints)) > timeouts.lost_after:
+        elif (lagging := self._feedback.lagging(self.goal.joints, timeouts.lost_after)) is not None:
             self._record(Check.NONE, tracking, age)
-            self.stop(lagging(lag, timeouts.lost_after))
+            self.stop(lagging)
         elif not self.channel.ended and (age > timeouts.silence or self._lags or self.channel.awaits_resume):
             self._record(Check.NONE, tracking, age)
             self._hold()

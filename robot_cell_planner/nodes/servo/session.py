@@ -21,7 +21,7 @@ from ...model.state import RobotCellState
 from ...trajectory.limits import MotionLimits
 from ...trajectory.servo import Approach
 from ...trajectory.servo_frames import FrameServo, TargetTracker
-from ...trajectory.tracking import lagging, lost
+from ...trajectory.tracking import lost
 from ..common.node import CellNode
 from ..conversions.basic import time_to_message
 from ..motion.command_stream import CommandStream
@@ -110,8 +110,8 @@ class ServoSession:
         self._is_silent = max(age, lag) > self._timeouts.silence
         if age > self._timeouts.lost_after:
             return lost(age, self._timeouts.lost_after)
-        if lag > self._timeouts.lost_after:
-            return lagging(lag, self._timeouts.lost_after)
+        if (lagging := self._feedback.lagging(joints, self._timeouts.lost_after)) is not None:
+            return lagging
         if (unknown := self._feedback.unknown(self.task.others, now)) is not None:
             return unknown
         if self._is_silent:

@@ -3,7 +3,6 @@ that of fingers that overshoot."""
 
 import asyncio
 import contextlib
-from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -12,6 +11,7 @@ from control_msgs.action import GripperCommand, ParallelGripperCommand
 from sensor_msgs.msg import JointState
 
 from robot_cell_planner.action import MoveGripper
+from robot_cell_planner.errors import FeedbackLostError
 from robot_cell_planner.nodes.common.cancellation import CancellationToken
 from robot_cell_planner.nodes.common.joint_states import Measurement
 from robot_cell_planner.nodes.execution.gripper import GripperMotion, GripperOptions, GripperServer
@@ -23,6 +23,10 @@ GOAL = 0.02
 
 def measured(position, effort=0.0, arrival=1.0):
     return Measurement(position, 0.0, effort, 1, arrival, 0.0)
+
+
+def feedback_of(measurement, lagging=None):
+    return SimpleNamespace(get=lambda _: measurement, age=lambda *_: 0.0, lagging=lambda *_: lagging)
 
 
 def motion_that_measures(*positions):
@@ -39,7 +43,7 @@ def motion_that_measures(*positions):
     ended = []
     motion._finish = lambda: ended.append(motion.final)
     for position in positions:
-        motion._feedback = SimpleNamespace(get=partial(lambda found, _: found, measured(position)), age=lambda *_: 0.0)
+        motion._feedback = feedback_of(measured(position))
         motion._check_feedback()
     return motion, ended
 
@@ -53,6 +57,15 @@ def test_a_motion_keeps_the_measurement_that_ended_it():
 def test_a_motion_that_goes_on_has_none():
     motion, ended = motion_that_measures(0.03, 0.025)
     assert (motion.reached_goal, motion.final, ended) == (False, None, [])
+
+
+def test_a_motion_ends_if_the_stamps_of_joint_states_lag():
+    motion, ended = motion_that_measures()
+    reason, stopped = FeedbackLostError("the stamps lag"), []
+    motion.stop = stopped.append
+    motion._feedback = feedback_of(measured(0.0205), reason)
+    motion._check_feedback()
+    assert (stopped, ended) == ([reason], [])
 
 
 def server_of(motion):

@@ -108,6 +108,21 @@ def test_a_stop_for_another_reason_ends_on_the_path(monkeypatch):
     assert [goal.cancelled for goal in case.goals] == [False, False]
 
 
+def test_a_motion_ends_on_its_path_if_the_stamps_of_joint_states_lag(monkeypatch):
+    case, lag = Case(monkeypatch), 0.0
+    case.motion._timeouts = FeedbackTimeouts(0.25, 2.0, 60.0)
+    while case.motion.error is None and lag < 10.0:
+        assert lag < 2.4  # some of it counts no more
+        case.pass_time(0.04)
+        lag += 0.02  # the stamps advance at half of the rate of this node's clock
+        case.feedback.start_poll(case.steady)
+        case.feedback.update(JOINTS, [0.0], [], [], case.now - round(lag * SECOND), case.steady, case.now)
+        case.motion.poll()
+    assert isinstance(case.motion.error, FeedbackLostError)
+    assert "the stamps of joint_states lag by 2.0" in case.motion.error.message
+    assert case.motion.phase is Phase.STOPPING
+
+
 def test_a_motion_without_joint_states_is_not_held_but_ends_on_its_path(monkeypatch):
     """Also before `lost_after`, unlike a motion that is streamed."""
     case = Case(monkeypatch, silence=1.0)

@@ -136,6 +136,70 @@ def test_a_goal_is_refused_while_another_joint_has_only_invalid_positions(monkey
     assert cell.prepared() == 0.0
 
 
+class Lagging:
+    """A robot whose stamps lag by as much as a test says, on the clock of the node that receives them [s]."""
+
+    def __init__(self, monkeypatch, cell):
+        self.cell, self.lag = cell, 0.0
+        cell.preparation._options = RunnerOptions(OWN, FeedbackTimeouts(0.25, 2.0, 60.0))
+        monkeypatch.setattr(preparation, "pause", self._pause)
+        self.change_to(0.0)
+
+    async def _pause(self, node, seconds, token):
+        self.receive()
+
+    def receive(self):
+        self.cell.now += SECOND // 25
+        self.cell.feedback.start_poll(self.cell._steady())
+        stamp = self.cell.now - round(self.lag * SECOND)
+        self.cell.feedback.update(["joint"], [0.0], [], [], stamp, self.cell._steady(), self.cell.now)
+
+    def change_to(self, lag):
+        """Messages arrive while the lag changes."""
+        for value in np.linspace(self.lag, lag, 100):
+            self.lag = float(value)
+            self.receive()
+
+
+def test_a_goal_is_refused_before_its_first_command_while_the_stamps_of_joint_states_lag(monkeypatch):
+    cell = Cell(monkeypatch, nothing)
+    robot = Lagging(monkeypatch, cell)
+    robot.change_to(2.5)
+    with pytest.raises(FeedbackLostError) as refused:
+        cell.prepared()
+    assert "the stamps of joint_states lag by 2." in refused.value.message
+    assert "use_sim_time" in refused.value.remedy
+    assert not cell.validated
+    robot.change_to(0.1)
+    cell.prepared()
+
+
+@pytest.mark.parametrize("during", ["validation", "monitors"])
+def test_a_goal_is_refused_if_the_stamps_lag_since_it_was_checked(monkeypatch, during):
+    cell = Cell(monkeypatch, lambda: during == "validation" and robot.change_to(3.0))
+    robot = Lagging(monkeypatch, cell)
+    cell.on_monitors = lambda: during == "monitors" and robot.change_to(3.0)
+    with pytest.raises(FeedbackLostError, match="the stamps of joint_states lag by"):
+        cell.prepared()
+
+
+def test_a_goal_waits_for_a_robot_that_catches_up_also_after_a_pause_of_the_node(monkeypatch):
+    cell = Cell(monkeypatch, nothing)
+    robot = Lagging(monkeypatch, cell)
+    robot.change_to(1.5)
+    cell.feedback.start_poll(cell._steady() - 1.0)  # an earlier read, so that the next one follows a pause
+    cell.feedback.start_poll(cell._steady())
+    assert cell.feedback.lag(["joint"]) == 0.0
+
+    async def catch_up(node, seconds, token):
+        robot.lag = max(robot.lag - 0.05, 0.0)
+        robot.receive()
+
+    monkeypatch.setattr(preparation, "pause", catch_up)
+    cell.prepared()
+    assert robot.lag < 0.5  # some of it counts no more
+
+
 @pytest.mark.parametrize("times", [1, 2, 40])
 def test_a_plan_starts_from_joint_states_as_new_as_those_that_are_published_now(monkeypatch, times):
     """Whether or not somebody has published another joint, long ago."""
