@@ -87,12 +87,23 @@ def in_base(robot: Robot, base: str, points: Mapping[str, Floats], values: Mappi
 
 
 def mean_spread(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:
-    """Return the mean distance of the centres of the fingertips; of a single one from the base."""
-    centres = [centre_of(rows) for rows in in_base(robot, base, points, values).values()]
-    if len(centres) < 2:
-        return float(np.linalg.norm(centres[0][:2])) if centres else 0.0
+    """Return the mean distance of the centres of the fingertips; the distance of the end of a single one from the jaw
+    that is a part of the base."""
+    located = in_base(robot, base, points, values)
+    if len(located) == 1:
+        ((tip, rows),) = located.items()
+        return _distance_from_base(robot, base, rows[int(np.argmax(np.linalg.norm(points[tip], axis=1)))])
+    centres = [centre_of(rows) for rows in located.values()]
     pairs = [(i, j) for i in range(len(centres)) for j in range(i)]
-    return float(np.mean([np.linalg.norm(centres[i] - centres[j]) for i, j in pairs]))
+    return float(np.mean([np.linalg.norm(centres[i] - centres[j]) for i, j in pairs])) if pairs else 0.0
+
+
+def _distance_from_base(robot: Robot, base: str, point: Floats) -> float:
+    """Return the distance of a point from the shapes of the base; from its z axis if it has none."""
+    link = robot.mechanism.links[base]
+    if not (link.collisions or link.visuals):
+        return float(np.linalg.norm(point[:2]))
+    return float(np.linalg.norm(points_of(robot, base) - point, axis=1).min())
 
 
 def mean_reach(robot: Robot, base: str, points: Mapping[str, Floats], values: Mapping[str, float]) -> float:

@@ -116,3 +116,21 @@ def test_other_links_are_no_tool_centre_points(name, place, shape):
     found = hand_of(*slides(), fixed(name, "palm", place, shape))
     assert found.tcp_link == ""
     assert found.tcp.position == pytest.approx((0.0, 0.0, 0.045 + 0.06 - 0.01))
+
+
+@pytest.mark.parametrize(("lower", "upper", "closed"), [(0.0, 1.5, 0.0), (-1.5, 0.0, 0.0), (-0.1, 1.6, -0.1)])
+def test_a_single_jaw_is_closed_at_the_one_that_does_not_move(lower, upper, closed):
+    """As of the SO-100, whose jaws point along -y of their base: the moving one is farther from its z axis when closed,
+    and turns away from the fixed one towards -x."""
+    sign = -1 if upper > 0.0 else 1  # of the axis
+    jaw = BOX.format("0.01 -0.05 0", "0.01 0.1 0.02")
+    moving = (
+        f'<link name="jaw">{BOX.format("0 -0.03 0", "0.01 0.06 0.02")}</link><joint name="gripper" type="revolute">'
+        f'<parent link="palm"/><child link="jaw"/><origin xyz="-0.02 -0.04 0"/><axis xyz="0 0 {sign}"/>'
+        f'<limit lower="{lower}" upper="{upper}" effort="1" velocity="1"/></joint>'
+    )
+    text = f'<robot name="gripper"><link name="palm">{jaw}</link>{moving}</robot>'
+    (found,) = draft_robot(Robot("gripper", read_urdf(text))).hands.values()
+    assert found.closed["gripper"] == pytest.approx(closed, abs=0.2)
+    assert abs(found.opened["gripper"]) > 1.0
+    assert found.opening > 0.02
