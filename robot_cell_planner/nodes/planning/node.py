@@ -12,7 +12,7 @@ from rclpy.task import Future
 
 from robot_cell_planner import action, msg, srv
 
-from ...errors import RobotCellError
+from ...errors import RobotCellError, WorkerCrashedError
 from ...planning.cartesian.planner import CartesianRequest
 from ...planning.path.look_ahead import LookAheadRequest
 from ...planning.problem.progress import Progress
@@ -28,6 +28,7 @@ from ...scene.scene import Scene, joint_names
 from ...system.heap import keep_heap_small
 from ...trajectory.timing import TimingOptions
 from ...trajectory.trajectory import Trajectory
+from ...trajectory.validation import TrajectoryReport
 from ..common.action_server import GoalServer
 from ..common.cancellation import CancellationToken
 from ..common.diagnostics import OK, READY, WARN
@@ -278,18 +279,28 @@ class PlanningNode(ManagedNode):
         trajectory, scene = await self._requested(request, response)
         task = validation_request(self.parameters, request, trajectory, scene)
         limit = self.parameters["time_limit"]
-        report = await self._work(tasks.VALIDATE, scene, task, limit, pool=self._checks)
+        report = await self._checked(tasks.VALIDATE, scene, task, limit, self._checks)
         self._cases.remember(scene)
         response.report = report_to_message(report, scene.cell)
         response.limits = limits_to_message(*tasks.limits_at_start(scene, task)[:2])
         response.joints = [*joint_names(scene.cell)]
+
+    async def _checked(self, task: str, scene: Scene, request: Any, limit: float, pool: WorkerPool) -> TrajectoryReport:
+        """Return the report of a check. It is repeated once if its worker was killed, as for lack of memory: no motion
+        need end, or be refused, for that."""
+        try:
+            report: TrajectoryReport = await self._work(task, scene, request, limit, pool=pool)
+        except WorkerCrashedError as error:
+            self.get_logger().warning(f"{error}; the check is repeated")
+            report = await self._work(task, scene, request, limit, pool=pool)
+        return report
 
     async def _look_ahead(self, request: srv.LookAhead.Request, response: srv.LookAhead.Response) -> None:
         trajectory, scene = await self._requested(request, response)
         given = self.parameters
         slack = given["start_limit_tolerance"]
         task = LookAheadRequest(trajectory, given["resolution"], given["engine"], start_limit_tolerance=slack)
-        report = await self._work(tasks.LOOK_AHEAD, scene, task, given["time_limit"], pool=self._look_aheads)
+        report = await self._checked(tasks.LOOK_AHEAD, scene, task, given["time_limit"], self._look_aheads)
         response.report = report_to_message(report, scene.cell)
 
     async def _requested(
