@@ -53,7 +53,8 @@ class _Target(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
         if self.mode is TargetMode.FRAME and not self.frame:
             raise InvalidValueError("a target of mode FRAME names no frame")
         if self.frame and self.mode in (TargetMode.ROBOT, TargetMode.TOOL):
-            raise InvalidValueError(f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none")
+            text = f"a target of mode {self.mode.name} names frame {self.frame!r}, expected none"
+            raise InvalidValueError(f"{text}; mode FRAME applies to the frame that it names")
 
     @property
     def tolerances(self) -> tuple[float, float]:
@@ -223,9 +224,10 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
     tool = cell.tool_of_group(state, group)
     name = cell.group(group).name
     if not tool:
-        raise TargetModeMismatchError(
-            f"mode {mode.name} needs a tool, and none is attached to group {name}", subjects=(name,)
-        )
+        tip = f"its tip {found}" if (found := cell.group(group).tip_link) else "the tip of a chain"
+        text = f"mode {mode.name} needs a tool, and none is attached to group {name}"
+        others = f"mode ROBOT applies to {tip}, mode FRAME to any frame that the group moves"
+        raise TargetModeMismatchError(f"{text}; {others}", subjects=(name,))
     if mode is TargetMode.TOOL:
         return cell.tools[tool].tcp_frame
     fixed = [body for body in state.bodies if _parent_frame(cell, state, body) in cell.tools[tool].frames]

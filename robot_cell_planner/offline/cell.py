@@ -38,7 +38,7 @@ from ..trajectory.timing import TimingOptions
 from ..viewer import Recorder, show
 from ..viewer.plans import plan_facts
 from .bodies import BEGUN, addition, body_of_mesh
-from .goals import JointValues, LineArguments, MotionArguments, Names, Place, goals_of, line_waypoints
+from .goals import NO_FRAMES, JointValues, LineArguments, MotionArguments, Names, Place, goals_of, line_waypoints
 from .outcome import ExecutedMotion, check_start, executed_motion, whole_periods
 from .replay import write_recorded
 from .simulated_robot import Command, check_simulated_start, commands_of, reached_joints, settle
@@ -249,6 +249,7 @@ class OfflineCell:
         tool_at: Place = "",
         workpiece_at: Place = "",
         flange_at: Place = "",
+        frame_at: Mapping[str, Place] = NO_FRAMES,
         pose: Pose = IDENTITY,
         goals: Goals | None = None,
         group: str = "",
@@ -266,6 +267,7 @@ class OfflineCell:
             tool_at: Frame in which the tool centre point has to reach `pose`, or its pose in the world.
             workpiece_at: Frame in which the attached workpiece has to reach `pose`, or its pose in the world.
             flange_at: Frame in which the last link of the group has to reach `pose`, or its pose in the world.
+            frame_at: The same of another frame that the group moves, by its name: {"tcp": "above_part"}.
             pose: Target pose in that frame.
             goals: Several goals of any kinds, of which one has to be reached.
             group: Planning group; "" for the main group.
@@ -278,7 +280,7 @@ class OfflineCell:
             RobotCellError: As `plan_motion`.
         """
         frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
-        requested = goals_of(self.cell, group, pose, named_state, joints, frames, goals)
+        requested = goals_of(self.cell, group, pose, named_state, joints, frames, goals, frame_at)
         request = MotionRequest(requested, group, (), options or self.options, timing, tuple(constraints))
         return plan_motion(self.cell, self.state, request)
 
@@ -300,6 +302,7 @@ class OfflineCell:
         tool_at: Place = "",
         workpiece_at: Place = "",
         flange_at: Place = "",
+        frame_at: Mapping[str, Place] = NO_FRAMES,
         pose: Pose = IDENTITY,
         group: str = "",
         free_axes: str = "",
@@ -314,7 +317,7 @@ class OfflineCell:
             RobotCellError: As `plan_cartesian`.
         """
         frames = {TargetMode.TOOL: tool_at, TargetMode.WORKPIECE: workpiece_at, TargetMode.ROBOT: flange_at}
-        waypoints = line_waypoints(self.cell, group, pose, frames, free_axes)
+        waypoints = line_waypoints(self.cell, group, pose, frames, free_axes, frame_at)
         request = CartesianRequest(waypoints, group, options=options or CartesianOptions(), timing=timing)
         return plan_cartesian(self.cell, self.state, request)
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TypeAlias, TypedDict
 
+from frozendict import frozendict
+
 from ..errors import InvalidRequestError
 from ..kinematics.targets import FrameTarget, TargetMode, tolerances_of_free
 from ..model.cell import RobotCell
@@ -20,7 +22,8 @@ STAGE = "request"
 Names: TypeAlias = str | Sequence[str]
 JointValues: TypeAlias = Mapping[str, float] | Sequence[float]
 Place: TypeAlias = str | Pose  # a frame, or a pose in the world
-OPTIONS = "named_state, joints, tool_at, workpiece_at, flange_at, goals"
+OPTIONS = "named_state, joints, tool_at, workpiece_at, flange_at, frame_at, goals"
+NO_FRAMES: Mapping[str, Place] = frozendict()
 
 
 class LineArguments(TypedDict, total=False):
@@ -29,6 +32,7 @@ class LineArguments(TypedDict, total=False):
     tool_at: Place
     workpiece_at: Place
     flange_at: Place
+    frame_at: Mapping[str, Place]
     pose: Pose
     group: str
     free_axes: str
@@ -44,6 +48,7 @@ class MotionArguments(TypedDict, total=False):
     tool_at: Place
     workpiece_at: Place
     flange_at: Place
+    frame_at: Mapping[str, Place]
     pose: Pose
     goals: Goals | None
     group: str
@@ -60,6 +65,7 @@ def goals_of(
     joints: JointValues | None,
     frames: Mapping[TargetMode, Place],
     goals: Goals | None,
+    frame_at: Mapping[str, Place] = NO_FRAMES,
 ) -> Goals:
     """Return the alternative goals of a motion.
 
@@ -71,11 +77,13 @@ def goals_of(
         joints: Values by variable, or in the order of the group [rad or m].
         frames: Frame in which each part of the robot has to reach the pose, or a pose in the world; "" for none.
         goals: Further goals.
+        frame_at: The same for other frames that the group moves, by their names.
 
     Raises:
         InvalidRequestError: No goal or more than one kind of goal is given, or the number of values is wrong.
     """
-    requested = {mode: frame for mode, frame in frames.items() if frame != ""}
+    requested = [(mode, "", place) for mode, place in frames.items() if place != ""]
+    requested += [(TargetMode.FRAME, name, place) for name, place in frame_at.items()]
     states = (named_state,) if isinstance(named_state, str) and named_state else tuple(named_state)
     kinds = len(requested) + bool(states) + (joints is not None) + (goals is not None)
     if kinds != 1:
@@ -86,9 +94,9 @@ def goals_of(
         return Goals(joint_goals=(_joint_goal(cell, group, joints),))
     if states:
         return Goals(named_states=states)
-    mode, place = requested.popitem()
+    mode, moved, place = requested.pop()
     frame, pose = (place, pose) if isinstance(place, str) else (WORLD, _only(place, pose))
-    return Goals(targets=(FrameTarget(mode=mode, pose=pose, reference_frame=frame),))
+    return Goals(targets=(FrameTarget(mode=mode, pose=pose, frame=moved, reference_frame=frame),))
 
 
 def _only(place: Pose, pose: Pose) -> Pose:
@@ -100,7 +108,12 @@ def _only(place: Pose, pose: Pose) -> Pose:
 
 
 def line_waypoints(
-    cell: RobotCell, group: str, pose: Pose, frames: Mapping[TargetMode, Place], free_axes: str
+    cell: RobotCell,
+    group: str,
+    pose: Pose,
+    frames: Mapping[TargetMode, Place],
+    free_axes: str,
+    frame_at: Mapping[str, Place] = NO_FRAMES,
 ) -> FrameWaypoints:
     """Return the only waypoint of a line; arguments as for `goals_of`. free_axes: Letters of the axes about which the
     rotation is free.
@@ -109,11 +122,12 @@ def line_waypoints(
         InvalidRequestError: Not exactly one frame is given.
         InvalidValueError: `free_axes` has other letters.
     """
-    (target,) = goals_of(cell, group, pose, "", None, frames, None).targets
+    (target,) = goals_of(cell, group, pose, "", None, frames, None, frame_at).targets
     assert isinstance(target, FrameTarget)
     return FrameWaypoints(
         (target.pose,),
         mode=target.mode,
+        frame=target.frame,
         reference_frame=target.reference_frame,
         tolerance_angles=tolerances_of_free(free_axes),
     )

@@ -92,6 +92,26 @@ def test_goals_of_every_kind_are_reached(cell):
     assert cell.motions == []
 
 
+def test_any_frame_that_the_robot_moves_can_be_sent_to_a_place(cell):
+    """Descriptions with a gripper have no tool: their tool centre point is a link or a named frame."""
+    down = Pose((0.0, 0.0, -0.05))
+    for name in ("wrist_3_link", "gripper/left_finger"):
+        expected = cell.pose(name) @ down
+        for plan in (
+            cell.plan(frame_at={name: name}, pose=down),
+            cell.plan(frame_at={name: expected}),
+            cell.plan_line(frame_at={name: name}, pose=down),
+        ):
+            reached = cell.state.with_configuration(plan.end_configuration())
+            assert world_pose(cell.cell, reached, name).distance_to(expected) == pytest.approx((0.0, 0.0), abs=1e-5)
+    for given in (
+        {"frame_at": {"wrist_3_link": "world", "tool0": "world"}},
+        {"frame_at": {"tool0": "world"}, "tool_at": "world"},
+    ):
+        with pytest.raises(InvalidRequestError, match=r"2 kinds of goals are given, .* frame_at, goals"):
+            cell.plan(**given)
+
+
 def test_a_line_keeps_the_speed_that_is_requested(cell):
     plan = cell.plan_line(tool_at="gripper/tcp", pose=Pose((0.0, 0.0, -0.05)), timing=TimingOptions(path_speed=0.01))
     states = [
