@@ -56,7 +56,7 @@ def test_a_mode_that_the_state_does_not_support_is_an_error():
         forward_kinematics(cell, state, mode=TargetMode.WORKPIECE, workpiece="workpeice")
     bare = state.with_tool("gripper", msgspec.structs.replace(state.tools["gripper"], attached_to=""))
     for mode in (TargetMode.TOOL, TargetMode.WORKPIECE):
-        text = rf"mode {mode.name} needs a tool, and none .* manipulator; mode ROBOT applies to its tip tool0, mode FRAME"
+        text = rf"mode {mode.name} needs a tool, and none .* manipulator; mode ROBOT applies to its tip tool0, mode FR"
         with pytest.raises(TargetModeMismatchError, match=text):
             forward_kinematics(cell, bare, mode=mode)
 
