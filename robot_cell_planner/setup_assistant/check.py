@@ -97,8 +97,8 @@ def _robot(cell: RobotCell, state: RobotCellState, robot: Robot) -> Iterator[Fin
     doubtful = [pair for pair in robot.disabled_pairs if pair.reason == "Default"]
     if doubtful:
         names = listed([f"{pair.first} and {pair.second}" for pair in doubtful])
-        text = f"{len(doubtful)} pairs of {name} are disabled because they overlap in its default state: {names}"
-        yield Finding(DRAFT, "srdf", text, "Check whether they can collide; report.md says more.")
+        text = f"pairs of {name} that are disabled because they overlap in its default state: {names}"
+        yield Finding(DRAFT, "srdf", text, "Check whether they can collide; the report.md of a draft says more.")
     for variable in robot.mechanism.variables:
         if variable.limits.lower == variable.limits.upper:
             text = f"joint {variable.name} of {name} has the same lower and upper limit, {variable.limits.lower:g}"
