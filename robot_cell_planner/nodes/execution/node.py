@@ -28,7 +28,7 @@ from ..motion.controller_drive import ControllerDrive
 from ..motion.held_positions import HeldPositions
 from ..motion.independent_robots import robot_finder
 from ..motion.joint_feedback import JointFeedback
-from ..motion.motion import Motion, Phase
+from ..motion.motion import Phase
 from ..motion.motion_clock import motion_clock
 from ..motion.motion_control import MotionControl
 from ..motion.motion_monitor import MotionMonitor
@@ -36,6 +36,7 @@ from ..motion.other_joints import CHECK_TIME, OtherJoints
 from ..motion.path_return import feedback_timeouts
 from ..motion.permission import MotionPermission
 from ..motion.planning_calls import PlanningCalls
+from ..motion.reports import reported
 from ..motion.runner import Drive, MotionRunner
 from ..motion.runner_options import RunnerOptions
 from ..motion.speed_scales import SpeedScales
@@ -257,7 +258,7 @@ class ExecutionNode(ManagedNode):
             now = time.monotonic()
             self._feedback.start_poll(now, self._poll_period)  # a pause may fall between any two messages
             self._feedback.update(states.names, *values, states.stamp or received, now, received)
-            for text in self._feedback.take_warnings():
+            for text in self._feedback.take_warnings(now):
                 self.get_logger().warning(text)
             for fault in self._feedback.take_faults():
                 self._runner.stop_joints(fault.subjects, fault)
@@ -325,7 +326,7 @@ class ExecutionNode(ManagedNode):
     # Status.
 
     def _publish_status(self) -> None:
-        motion = _reported(self._runner.motions)
+        motion = reported(self._runner.motions)
         blocked = self._permission.reason
         error = blocked or self._runner.last_error
         sent = self._statistics()
@@ -372,16 +373,11 @@ class ExecutionNode(ManagedNode):
             return WARN, str(reason), values
         if not math.isfinite(age):
             return WARN, "no joint states received yet", values
+        if problem := self._feedback.problem(time.monotonic()):
+            return WARN, problem, values
         if self._feedback.is_full:
             return WARN, f"joint_states contains more than {MAX_JOINTS} joints; {REPLACED}", values
         return OK, f"moved by {self._motion_access.owner}" if self._motion_access.owner else "idle", values
-
-
-def _reported(motions: list[Motion]) -> Motion | None:
-    """Return the motion that the status is about: of those of robots, or else of grippers, one that stops or moves, or
-    else the first one."""
-    order = (Phase.STOPPING, Phase.MOVING, Phase.SETTLING, Phase.PAUSED, Phase.DONE)
-    return min(motions, key=lambda motion: (motion.passive, order.index(motion.phase)), default=None)
 
 
 def main() -> None:

@@ -10,7 +10,8 @@ from ...model.name_suggestions import listed
 from ...trajectory.tracking import lagging, lost
 from ..common.clock_monitor import clock_jump, max_step_ahead
 from ..common.clock_rate import ClockRate, ClockRates
-from ..common.joint_states import MAX_JOINTS, JointStates, Measurement
+from ..common.joint_states import JointStates, Measurement
+from .invalid_positions import InvalidPositions
 from .stamp_delays import CONSTANT_FOR, StampDelays
 from .wraparound import REMEDY, Wraparound, turns_away
 
@@ -33,7 +34,10 @@ CLOCKS = (
     "Stop a second publisher of the joint, such as a record that is played or another simulation, or synchronise the "
     "clocks, which `robot_cell doctor` compares."
 )
-UNKNOWN = "Check the driver of these joints: collisions are checked with where they are measured."
+UNKNOWN = (
+    "Check the driver of these joints: collisions are checked with where they are measured. Motions begin again once a "
+    "valid position arrives, or if the request gives it (`state.configuration`)."
+)
 JUMPS = (
     "Stop a second publisher of the joint, such as a record that is played, or raise `max_joint_step` for its driver."
 )
@@ -63,8 +67,7 @@ class JointFeedback:
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
-        self._invalid: dict[str, float] = {}  # positions that were skipped since the latest measurement, by joint
-        self._recovered: set[str] = set()  # joints that had valid positions after invalid ones
+        self._invalid = InvalidPositions()
         self._counts: dict[str, int] = {}  # of messages, by joint
         self._intervals: dict[str, float] = {}
         self._anchors: dict[str, tuple[float, float]] = {}
@@ -114,15 +117,16 @@ class JointFeedback:
         self._faults += self.wraparound.faults(names, positions)
         continued = self.wraparound.continued(names, positions, self._states.latest, now - self._paused)
         updated = self._states.merge(names, continued, stamp, velocities, efforts, now, self._paused)
+        if len(positions) and len(positions) != len(names):  # without positions it may contain only efforts
+            self._invalid.note_malformed(names, len(positions), now)
         for name, position in self._states.take_invalid():
-            self._note_invalid(name, position)
+            self._invalid.note(name, str(position), now)
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
         if updated and received:
             self._received_rate.note(received, now)
         for name, last, new in updated:
-            if self._invalid.pop(name, None) is not None:
-                self._recovered.add(name)
+            self._invalid.note_valid(name)
             self._counts[name] = self._counts.get(name, 0) + 1
             if last is not None:
                 self._check(name, last, new)
@@ -138,18 +142,13 @@ class JointFeedback:
                 self.wraparound.note_rest(name, self._states.latest[name].position)
         self._rates.note([name for name, _, _ in updated], stamp, now)
 
-    def _note_invalid(self, name: str, position: float) -> None:
-        self._invalid[name] = position
-        if len(self._invalid) > MAX_JOINTS:
-            del self._invalid[next(iter(self._invalid))]
-
     def _forget(self, name: str) -> None:
         self._rates.forget(name)
         self._delays.forget(name)
         tables = self._lags, self._counts, self._intervals, self._anchors, self._paused_at, self._reads
         for table in (*tables, self._silent_until):
             table.pop(name, None)
-        self._recovered.discard(name)
+        self._invalid.forget(name)
 
     def _note_pause(self, name: str, last: Measurement, new: Measurement) -> None:
         """Detect a pause of the publisher."""
@@ -175,15 +174,16 @@ class JointFeedback:
         lag = self.lag(names)
         return lagging(lag, limit) if lag > limit else None
 
-    def take_warnings(self) -> list[str]:
-        """Return what the user should know about the measurements, once."""
-        accepted = self._delays.take_accepted()
+    def take_warnings(self, now: float) -> list[str]:
+        """Return what the user should know about the measurements, once; now: steady clock [s]."""
+        malformed, accepted = self._invalid.take_problem(now), self._delays.take_accepted()
+        found = [f"{malformed}; such messages are skipped. {UNKNOWN}"] if malformed else []
         if not accepted:
-            return []
+            return found
         text = (
             f"the stamps of {listed(accepted)} lag by {max(accepted.values()):.2f} s, the same for {CONSTANT_FOR:g} s"
         )
-        return [f"{text}: they count as those of another clock. Give their driver and this node the same clock"]
+        return [*found, f"{text}: they count as those of another clock. Give their driver and this node the same clock"]
 
     def paused_at(self, names: Sequence[str]) -> float:
         """Return the end of the last pause of this process or of a publisher of joints, or of the time that their slow
@@ -295,13 +295,13 @@ class JointFeedback:
         missing = tuple(name for name in names if name not in self._states.latest)
         if missing:
             text = f"joint_states has not contained positions of {', '.join(missing[:6])} since the node started"
-            text += self._invalid_of(missing)
+            text += self._invalid.text(missing)
             raise FeedbackLostError(text, subjects=missing)
         age = self.age(names, now)
         if age > timeout:
             old = [name for name in names if self.age((name,), now) > timeout]
             has_others = any(self.age((name,), now) <= timeout for name in self.names)
-            raise lost(age, timeout, old if has_others else (), self._invalid_of(old))
+            raise lost(age, timeout, old if has_others else (), self._invalid.text(old))
         return {name: self._states.latest[name] for name in names}
 
     def unknown(self, joints: Collection[str], now: float) -> FeedbackLostError | None:
@@ -311,18 +311,20 @@ class JointFeedback:
         A joint that has had valid positions after invalid ones, as of two publishers of which one does not know it, is
         unknown after INVALID_FOR without a valid one. now: steady clock [s].
         """
-        invalid = self._invalid.keys() & self._states.latest.keys()
-        recent = {name for name in invalid & self._recovered if self.age((name,), now) <= INVALID_FOR}
-        found = tuple(sorted((invalid - recent).intersection(joints)))
+        latest = self._states.latest
+        found = tuple(
+            name
+            for name in self._invalid.of(joints)
+            if name in latest and not (self._invalid.has_recovered(name) and self.age((name,), now) <= INVALID_FOR)
+        )
         if not found:
             return None
-        text = f"joint_states do not say where {listed(found)} is{self._invalid_of(found)}"
+        text = f"joint_states do not say where {listed(found)} is{self._invalid.text_with_times(found, latest, now)}"
         return FeedbackLostError(text, subjects=found, remedy=UNKNOWN)
 
-    def _invalid_of(self, names: Iterable[str]) -> str:
-        """Return the end of an error of joints that are published, but with invalid positions."""
-        invalid = [f"{name} is {self._invalid[name]}" for name in names if name in self._invalid]
-        return f"; they are received, but the position of {listed(invalid)}" if invalid else ""
+    def problem(self, now: float) -> str:
+        """Return what is wrong with the messages at present, "" for nothing; now: steady clock [s]."""
+        return self._invalid.problem(now)
 
 
 def published_names(names: Iterable[str]) -> frozenset[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from control_msgs.action import FollowJointTrajectory
 from trajectory_msgs.msg import JointTrajectoryPoint
@@ -9,7 +11,7 @@ from trajectory_msgs.msg import JointTrajectoryPoint
 from robot_cell_planner.msg import ExecutionFeedback, ExecutionRecord, StateUsed
 
 from ..conversions.basic import duration_to_message, time_to_message
-from .motion import Motion
+from .motion import Motion, Phase
 
 
 def feedback_message(motion: Motion) -> ExecutionFeedback:
@@ -73,3 +75,10 @@ def record_message(motion: Motion, started: int, used: StateUsed | None) -> Exec
     if used is not None:
         message.state = used
     return message
+
+
+def reported(motions: Sequence[Motion]) -> Motion | None:
+    """Return the motion that the status is about: of those of robots, or else of grippers, one that stops or moves, or
+    else the first one."""
+    order = (Phase.STOPPING, Phase.MOVING, Phase.SETTLING, Phase.PAUSED, Phase.DONE)
+    return min(motions, key=lambda motion: (motion.passive, order.index(motion.phase)), default=None)

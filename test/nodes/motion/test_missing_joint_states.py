@@ -74,11 +74,66 @@ def test_positions_that_were_never_finite_are_the_reason(robots):
 
 
 def test_joints_with_invalid_positions_are_kept_within_bounds(robots, monkeypatch):
-    monkeypatch.setattr("robot_cell_planner.nodes.motion.joint_feedback.MAX_JOINTS", 3)
+    monkeypatch.setattr("robot_cell_planner.nodes.motion.invalid_positions.MAX_JOINTS", 3)
     for number in range(10):
         robots.feedback.update([f"joint_{number}"], [math.nan], [], [], SECOND, 0.0)
     assert "joint_9 is nan" in robots.error(["joint_9"]).message
     assert "is nan" not in robots.error(["joint_6"]).message
+
+
+def test_an_error_says_what_was_received_last_and_when(robots):
+    """Also of a driver that has fallen silent since."""
+    robots.run(5, left=0.25, right=0.0)
+    robots.run(50, left=math.nan, right=0.0)
+    robots.run(200, right=0.0)
+    error = robots.feedback.unknown(LEFT[:1], robots.now)
+    assert error.subjects == LEFT[:1]
+    assert error.message == (
+        "joint_states do not say where left/shoulder is; they are received, but the position of left/shoulder is nan, "
+        "received 2.00 s ago (the last valid one is 0.25, 2.50 s ago)"
+    )
+    assert "once a valid position arrives, or if the request gives it (`state.configuration`)" in error.remedy
+    robots.run(1, left=0.3)
+    assert robots.feedback.unknown(LEFT, robots.now) is None
+
+
+def cut_off(robots, count, positions=(0.1,)):
+    """Poll for some periods, in each of which a message of the left robot has fewer positions than names."""
+    for _ in range(count):
+        robots.run(1, right=0.0)
+        robots.feedback.update(LEFT, list(positions), [], [], START + round(robots.now * SECOND), robots.now)
+
+
+def test_messages_with_fewer_positions_than_names_are_the_reason(robots):
+    robots.run(5, left=0.0, right=0.0)
+    cut_off(robots, 100)
+    missing = "missing (the message has 2 names and 1 positions)"
+    assert f"the position of left/shoulder is {missing}, left/elbow is {missing}" in robots.error(LEFT).message
+    unknown = robots.feedback.unknown((*LEFT, *RIGHT), robots.now)
+    assert unknown.subjects == tuple(sorted(LEFT))
+    assert f"left/elbow is {missing}, received 0.00 s ago (the last valid one is 0, 1.00 s ago)" in unknown.message
+
+
+def test_messages_without_positions_say_nothing_about_them(robots):
+    robots.run(5, left=0.0, right=0.0)
+    cut_off(robots, 100, positions=())
+    assert robots.feedback.unknown(LEFT, robots.now) is None
+    assert not robots.feedback.problem(robots.now)
+
+
+def test_malformed_messages_are_in_the_log_now_and_then_and_in_the_diagnostics_while_they_arrive(robots):
+    robots.run(5, left=0.0, right=0.0)
+    assert (robots.feedback.problem(robots.now), robots.feedback.take_warnings(robots.now)) == ("", [])
+    warnings = []
+    for _ in range(25):
+        cut_off(robots, 100)
+        warnings += robots.feedback.take_warnings(robots.now)
+        problem = robots.feedback.problem(robots.now)
+        assert problem == "joint_states: a message has 2 names and 1 positions: left/shoulder, left/elbow"
+    assert len(warnings) == 3
+    assert all(warning.startswith(problem) for warning in warnings)
+    robots.run(1000, left=0.0, right=0.0)
+    assert (robots.feedback.problem(robots.now), robots.feedback.take_warnings(robots.now)) == ("", [])
 
 
 @pytest.mark.parametrize("position, age, text", [(0.0, 100.0, "was set back"), (3.0, 0.0, "jumped")])

@@ -46,11 +46,11 @@ def test_a_clock_that_ran_too_fast_is_forgotten_after_its_lag_was_constant(rate,
     assert robot.run(60.0, clock=rate, noise=noise)[-1] > LIMIT
     found = robot.run(CONSTANT_FOR - 5.0, noise=noise)
     assert min(found[50:]) > LIMIT  # it may still grow
-    assert not robot.feedback.take_warnings()
+    assert not robot.feedback.take_warnings(robot.now)
     assert max(robot.run(60.0 + CONSTANT_FOR, noise=noise)[-100:]) <= 0.2 + noise
-    (warning,) = robot.feedback.take_warnings()
+    (warning,) = robot.feedback.take_warnings(robot.now)
     assert "shoulder, elbow lag by" in warning
-    assert not robot.feedback.take_warnings()
+    assert not robot.feedback.take_warnings(robot.now)
 
 
 @pytest.mark.parametrize("growth", [1.2 * LEAK, 2.0 * LEAK, 0.9])
@@ -80,10 +80,10 @@ def test_a_lag_that_comes_and_goes_is_not_taken_for_another_clock():
         lag = robot.run(5.0, stamps=0.2)[-1]
         assert lag == pytest.approx(4.0, abs=0.5)
         assert robot.run(5.0, stamps=1.8)[-1] == pytest.approx(0.0, abs=0.3)
-    assert not robot.feedback.take_warnings()
+    assert not robot.feedback.take_warnings(robot.now)
 
 
 def test_without_a_reason_nothing_is_reported():
     robot = Robot()
     robot.run(5.0 * CONSTANT_FOR, noise=0.3)
-    assert not robot.feedback.take_warnings()
+    assert not robot.feedback.take_warnings(robot.now)
