@@ -86,7 +86,8 @@ class ControllerDrive:
         return controller.is_ready and (len(self._controllers) == 1 or controller.last_state is not None)
 
     def check(self) -> None:
-        """No check: controllers reject goals themselves."""
+        """Raise an error if the clock of motions is not one. Controllers reject goals themselves."""
+        self._clock.check()
 
     def start(self, make: Any, on_end: Any, *arguments: Any, **keywords: Any) -> ControllerMotion:
         """Start a motion. make: factory in place of ControllerMotion.

@@ -13,12 +13,16 @@ from rclpy.node import Node
 from rclpy.time import Time
 from rosgraph_msgs.msg import Clock as ClockMessage
 
+from ...errors import StoppedError, Value
+from ..common.clock_monitor import CLOCK
 from ..common.node import sensor
 from ..common.polled_subscription import PolledSubscription
 from ..conversions.basic import time_from_message
+from .clock_conflicts import MIN_BACK, ClockConflicts
 from .clock_follower import ClockFollower
 
 CLOCK_TOPIC = "/clock"
+ONE_PUBLISHER = "Stop all publishers of /clock but one, such as a record that is played, or a second simulation."
 # [s] that may pass between reading the time of trajectories and that of messages; so often it is tried to do better.
 READING, READINGS = 2e-5, 5
 
@@ -63,6 +67,15 @@ class MotionClock(ABC):
         for a clock that was lost."""
         return 0.0
 
+    def fault(self) -> StoppedError | None:
+        """Return why no motion may run on it at present, None if motions may."""
+        return None
+
+    def check(self) -> None:
+        """Raise the error of `fault`, if any."""
+        if (fault := self.fault()) is not None:
+            raise fault
+
 
 class SteadyClock(MotionClock):
     """The steady clock. node: its clock gives the stamps of messages."""
@@ -98,7 +111,7 @@ class SimulatedClock(MotionClock):
         self._messages: PolledSubscription[ClockMessage] = PolledSubscription(
             node, ClockMessage, CLOCK_TOPIC, sensor(1)
         )
-        self._follower = ClockFollower(max_command_gap)
+        self._follower, self._conflicts = ClockFollower(max_command_gap), ClockConflicts()
         self._stood = 0.0
         self._lock = threading.Lock()
 
@@ -108,6 +121,7 @@ class SimulatedClock(MotionClock):
         for message in self._messages.take():
             if (stamp := time_from_message(message.clock)) >= 0:
                 follower.note(stamp, now)
+                self._conflicts.note(stamp, now)
         follower.advance(now)
         return follower
 
@@ -144,6 +158,17 @@ class SimulatedClock(MotionClock):
             before, self._stood = self._stood, self._present().stood(self._read())
             passed = self._stood - before
         return passed if self._messages.publishers else 0.0
+
+    def fault(self) -> StoppedError | None:
+        with self._lock:
+            self._present()
+            back = self._conflicts.largest(self._read())
+        if not back or (publishers := self._messages.publishers) < 2:
+            return None
+        text = f"{CLOCK_TOPIC} has {publishers} publishers with different times: it goes back again and again"
+        return StoppedError(
+            text, stage=CLOCK, values=(Value("goes back by", back, MIN_BACK, "s"),), remedy=ONE_PUBLISHER
+        )
 
 
 def motion_clock(node: Node, max_command_gap: float) -> MotionClock:

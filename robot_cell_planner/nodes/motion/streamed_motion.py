@@ -322,7 +322,8 @@ class StreamDrive:
         await available(self._node, lambda: self._stream.is_heard, token, within, heard)
 
     def check(self) -> None:
-        """Raise an error if commands are forbidden, or would be too far apart."""
+        """Raise an error if commands are forbidden, or would be too far apart, or the clock of motions is not one."""
+        self._stream.clock.check()
         self._stream.check_alone()
         self._stream.check_rate()
 

@@ -6,6 +6,7 @@ from unittest.mock import MagicMock
 import pytest
 from rclpy.clock import ROSClock
 
+from robot_cell_planner.errors import StoppedError
 from robot_cell_planner.nodes.execution import clock_supervision
 from robot_cell_planner.nodes.execution.clock_supervision import ClockSupervision
 
@@ -18,7 +19,7 @@ class Case:
 
     def __init__(self, monkeypatch, simulated=True):
         self.steady, self.stamp = 100.0, 7 * SECOND
-        self.clock = SimpleNamespace(stands=False, runs=True)
+        self.clock, self.conflict = SimpleNamespace(stands=False, runs=True, fault=lambda: self.conflict), None
         ros = MagicMock(spec=ROSClock, ros_time_is_active=simulated)
         ros.now = lambda: SimpleNamespace(nanoseconds=self.stamp)
         monkeypatch.setattr(clock_supervision, "time", SimpleNamespace(monotonic=lambda: self.steady))
@@ -59,6 +60,14 @@ def test_a_clock_that_is_set_is_a_fault(case):
     case.faults(1.0, rate=1.0)
     case.stamp += 3600 * SECOND
     assert len(case.faults(1.0, rate=1.0)) == 1
+
+
+def test_several_publishers_are_reported_again_and_again(case):
+    assert case.faults(1.0, rate=1.0) == []
+    case.conflict = StoppedError("/clock has 2 publishers")
+    assert case.faults(2.5, rate=1.0) == [case.conflict] * 3
+    case.conflict = None
+    assert case.faults(10.0, rate=1.0) == []
 
 
 def test_nothing_is_supervised_on_the_time_of_the_computer(monkeypatch):
