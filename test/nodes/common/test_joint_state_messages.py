@@ -204,7 +204,7 @@ def test_invented_names_do_not_keep_joints_of_a_robot_out(monkeypatch, messages)
         assert topics.messages.sources[name] == "left/"
         assert topics.feedback.stood_for([name]) == topics._stamp - topics.feedback.arrival([name])
     assert len(topics.feedback.names) == MAX_JOINTS
-    for table in (topics.feedback._anchors, topics.feedback._intervals, topics.feedback._delays):
+    for table in (topics.feedback._anchors, topics.feedback._intervals, topics.feedback._delays._joints):
         assert set(table) <= set(topics.feedback.names)
 
 
