@@ -117,13 +117,11 @@ class RobotCell(msgspec.Struct, frozen=True, forbid_unknown_fields=True, dict=Tr
 
     @cached_property
     def _digest(self) -> str:
-        # Cells share most of their robots, the largest models, and of their bodies, the most numerous ones.
-        shared = {
-            "robots": {name: robot.content for name, robot in self.robots.items()},
-            "bodies": {name: body.content for name, body in self.bodies.items()},
-        }
-        others = (field for field in self.__struct_fields__ if field not in shared)
-        return digest_of({**{field: without_places(getattr(self, field)) for field in others}, **shared})
+        robots = {name: robot.content for name, robot in self.robots.items()}  # cells share most robots and bodies
+        bodies = {name: body.content for name, body in self.bodies.items()}
+        fields = (field for field in self.__struct_fields__ if field not in ("robots", "bodies"))
+        others = {field: without_places(getattr(self, field)) for field in fields}
+        return digest_of({**others, "robots": robots, "bodies": bodies})
 
     def digest_with_places(self) -> str:
         """Return the digest of the cell and of the places of its files, for caches of one machine."""

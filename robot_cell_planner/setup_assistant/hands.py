@@ -22,7 +22,7 @@ from .tool_centre_point import tool_centre_point
 
 Values = dict[str, float]
 Measure = Callable[[Mapping[str, float]], float]  # of the fingertips at values of the variables [m]
-MIN_DIFFERENCE = 1e-3  # [m] of a measure of the fingertips, for open and closed to be told apart
+MIN_DIFFERENCE = 1e-3  # [m] of a measure of the fingertips, for open and closed to be distinguished
 MAX_STROKE = np.pi  # [rad] of a finger; it turns half of that to either side of its rest value
 MAX_OPENED = 0.9  # of the way from closed to open, if the fingers overlap when closed
 MAX_CLOSED = 0.3  # of the way from open to closed, if parts of the open hand overlap

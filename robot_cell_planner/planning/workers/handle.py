@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import math
 import os
+import signal
 import time
 from collections import OrderedDict
 from multiprocessing.reduction import ForkingPickler
@@ -107,6 +108,18 @@ class Worker:
         self.process.join(timeout=1.0)
         status = self.process.exitcode
         return None if status is None else int(status)
+
+    def ending(self) -> str:
+        """Return how the process has ended, for messages."""
+        status = self.status()
+        if status is None or status >= 0:
+            return f"ended with status {status}"
+        try:
+            name = signal.Signals(-status).name
+        except ValueError:
+            name = f"signal {-status}"
+        memory = ", as the system does if memory is short" if -status == signal.SIGKILL else ""
+        return f"ended with status {status}: it was killed by {name}{memory}"
 
     def end(self) -> None:
         """Kill the process and release its resources."""

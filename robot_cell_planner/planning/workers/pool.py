@@ -316,7 +316,7 @@ class WorkerPool:
             if failure is None:
                 return worker
         except (EOFError, OSError) as error:
-            text = f"the worker that ran {task.rpartition(':')[2]} {_ending(worker.status())}"
+            text = f"the worker that ran {task.rpartition(':')[2]} {worker.ending()}"
             failure = WorkerCrashedError(text, subjects=(task,))
             failure.__cause__ = error
         except Exception as error:
@@ -372,18 +372,6 @@ class WorkerPool:
             failure = failure or job.timed_out()
             worker.ask_to_end()
             deadline, must_end = time.monotonic() + GRACE_PERIOD, True
-
-
-def _ending(status: int | None) -> str:
-    """Return how a worker with an exit status has ended."""
-    if status is None or status >= 0:
-        return f"ended with status {status}"
-    try:
-        name = signal.Signals(-status).name
-    except ValueError:
-        name = f"signal {-status}"
-    memory = ", as the system does if memory is short" if -status == signal.SIGKILL else ""
-    return f"ended with status {status}: it was killed by {name}{memory}"
 
 
 def _finish(job: Job, failure: RobotCellError | None, kind: str, content: Any) -> None:
