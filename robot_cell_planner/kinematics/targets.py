@@ -226,8 +226,8 @@ def _find(model: CellModel, state: RobotCellState, group: str, mode: TargetMode,
     if not tool:
         tip = f"its tip {found}" if (found := cell.group(group).tip_link) else "the tip of a chain"
         text = f"mode {mode.name} needs a tool, and none is attached to group {name}"
-        others = f"mode ROBOT applies to {tip}, mode FRAME to any frame that the group moves"
-        raise TargetModeMismatchError(f"{text}; {others}", subjects=(name,))
+        others = f"Mode ROBOT applies to {tip}, mode FRAME to any frame that the group moves."
+        raise TargetModeMismatchError(text, subjects=(name,), remedy=f"{others} {TargetModeMismatchError.remedy}")
     if mode is TargetMode.TOOL:
         return cell.tools[tool].tcp_frame
     fixed = [body for body in state.bodies if _parent_frame(cell, state, body) in cell.tools[tool].frames]
