@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from ...errors import NotSupportedError, RobotCellError
-from .._kernels import ik_kernels, six_kernels, wrapping_kernels
+from .._kernels import ik_kernels, near_solution_kernels, six_kernels, wrapping_kernels
 from .analytic import AnalyticSolver, closed_form
 from .failure import Traces, failure_of, timed_out
 from .options import IkOptions, IkSolver
@@ -122,13 +122,18 @@ class IkSearch:
     def _closed_form_batches(self) -> Iterator[Batch]:
         """Yield analytic solutions at the start values of the free parameters, then at more distant values.
 
-        If a slow solver finds nothing near the start, the numeric search usually finds a solution sooner than a sweep.
+        Of infinitely many solutions, a numeric one near the start comes first: at the start value of the locked joint,
+        the others may have to move far for a target that is close.
         """
         assert self.form is not None
         self.check_clock()
         if self.closed:
             yield self.at_start()
             return
+        if self.options.solver is IkSolver.AUTO:
+            near = self._near_start()
+            if len(near.solutions):
+                yield near
         values = self._locked_values()
         if self.form.sweeps and not self.problem.free_axes:
             yield from self._swept(self.form, values)
@@ -146,6 +151,15 @@ class IkSearch:
             size = self.samples_at_once
             if begin >= six_kernels.FIRST_SAMPLES:
                 size = max(size, six_kernels.LATER_AT_ONCE)
+
+    def _near_start(self) -> Batch:
+        """Return the numeric solution near the start, if it is found with few iterations."""
+        problem = self.problem
+        found, left = near_solution_kernels.solve_near(
+            problem.chain.table, problem.target, problem.rotation_weights, problem.start, problem.joints.limits,
+            problem.joints.angular, problem.tolerance,
+        )  # fmt: skip
+        return Batch(found, left, NUMERIC)
 
     def _swept(self, form: AnalyticSolver, values: Array) -> Iterator[Batch]:
         """Yield analytic solutions of values (m,) of the locked joint."""
