@@ -12,7 +12,7 @@ from ...trajectory.limits import Array
 from ..path.simplification import shortcut, simplify
 from ..path.validity import PathVerifier
 from ..problem.collision_checks import CountedChecks
-from ..problem.context import PlanningContext
+from ..problem.context import PlanningContext, names_of
 from ..problem.request import PlanningOptions
 
 MAX_REPAIRS = 64
@@ -42,11 +42,15 @@ def verify_and_repair(context: PlanningContext, path: Array, options: PlanningOp
     verifier = PathVerifier(checks, options.resolution)
     attempt = 0
     last_place: Array | None = None
-    for repair in range(1, MAX_REPAIRS + 1):
+    repair = 0
+    while True:
+        repair += 1
         blocked = verifier.first_blocked(path)
         if blocked is None:
             return path
         here = path[blocked]
+        there = verifier.blocked_at(here, path[blocked + 1])
+        assert there is not None
         is_near = last_place is not None and float(np.linalg.norm(here - last_place)) <= 10.0 * options.search_step
         attempt = attempt + 1 if is_near else 0
         last_place = here
@@ -56,16 +60,21 @@ def verify_and_repair(context: PlanningContext, path: Array, options: PlanningOp
         else:
             step = options.resolution / min(2.0 ** (attempt - len(STEP_FACTORS)), MAX_STEP_FACTOR)
         detour = _detour(context, path[first], path[last], step, options.seed + repair, search)
-        if detour is None:
-            break
+        if detour is None or repair == MAX_REPAIRS:
+            raise _not_repaired(context, there, blocked, repair)
         path = np.vstack((path[:first], detour, path[last + 1 :]))
+
+
+def _not_repaired(context: PlanningContext, q: Array, place: int, repairs: int) -> PathInvalidError:
+    """Return the error of a path that collides at q (dof,), in the motion after its configuration `place`."""
+    checks, report = context.checks, context.checks.checker.report(q)
     values = (
-        Value("states checked", checks.states, options.state_limit),
-        Value("repairs", repair, MAX_REPAIRS),
-        Value("place", float(blocked or 0)),
+        Value("states checked", checks.states, checks.state_limit),
+        Value("repairs", repairs, MAX_REPAIRS),
+        Value("place", float(place)),
     )
-    text = "the path collides between the steps of the search, and no detour was found"
-    raise PathInvalidError(text, stage="verify", values=values)
+    text = f"the path collides between the steps of the search, and no detour was found: {report}"
+    return PathInvalidError(text, stage="verify", subjects=names_of(report.pairs), values=values)
 
 
 def _detour(context: PlanningContext, start: Array, end: Array, step: float, seed: int, search: Search) -> Array | None:

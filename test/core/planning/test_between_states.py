@@ -63,6 +63,16 @@ def test_a_plan_without_certificates_does_not_cut_a_corner_between_states(option
     assert not collides(cell, state, plan.path)
 
 
+def test_the_objects_that_no_detour_passes_are_named():
+    """A wall without a gap, thinner than the steps of the search."""
+    cell, state = gantry((("wall", (0.0, 0.0), (0.01, 5.0)),))
+    options = PlanningOptions(certify=False, search_step=1.0, state_limit=20_000)
+    request = MotionRequest(Goals(({"x": 0.5, "y": 0.0},)), options=options)
+    with pytest.raises(PathInvalidError, match=r"no detour was found: .*cube and body wall overlap") as caught:
+        plan_motion(cell, state.with_configuration({"x": -0.5, "y": 0.0}), request)
+    assert set(caught.value.subjects) == {"cube", "wall"}
+
+
 @pytest.mark.parametrize("options", [*WITHOUT_PROOF, {"engine": "bullet"}])
 @pytest.mark.parametrize("depth", [0.002, -0.002])
 def test_path_tools_find_it(depth, options):
