@@ -56,14 +56,14 @@ def names_of_arms(mechanism: Mechanism, arms: Sequence[Sequence[Joint]]) -> list
     result = list(names)
     for name in {name for name in names if names.count(name) > 1}:
         same = [index for index, found in enumerate(names) if found == name]
-        chosen = _told_apart(mechanism, [arms[index] for index in same])
+        chosen = _distinguished(mechanism, [arms[index] for index in same])
         if chosen and not set(chosen) & set(names):
             for index, better in zip(same, chosen, strict=True):
                 result[index] = better
     return result
 
 
-def _told_apart(mechanism: Mechanism, arms: Sequence[Sequence[Joint]]) -> list[str]:
+def _distinguished(mechanism: Mechanism, arms: Sequence[Sequence[Joint]]) -> list[str]:
     """Return different names of arms whose names are equal; none if nothing distinguishes them."""
     numbered = [_numbered_beginning(joints) for joints in arms]
     if all(numbered) and len(set(numbered)) == len(arms):

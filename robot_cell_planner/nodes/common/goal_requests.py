@@ -86,7 +86,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         self._begun: dict[bytes, bool] = {}  # by ID of a goal with a handle: whether its execution has begun
         self._past: OrderedDict[bytes, float] = OrderedDict()  # by ID of an expired goal: when to forget it [s]
         self._responses: dict[bytes, Any] = {}  # with results, by goal ID
-        self._asked: dict[bytes, list[Any]] = {}  # headers of requests for results that do not exist yet, by goal ID
+        self._result_requests: dict[bytes, list[Any]] = {}  # headers, by goal ID, of pending ones
         self._status_due: TimedCall | None = None
         options = {**ACTIONS, **keywords}
         super().__init__(node, *arguments, handle_accepted_callback=self._begin, **options)
@@ -187,7 +187,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
     def _remember(self, goal: bytes, handle: ServerGoalHandle[Any, Any, Any]) -> None:
         """Keep a goal that is accepted."""
         self._begun[goal] = False
-        self._goal_handles[goal], self._asked[goal] = handle, []
+        self._goal_handles[goal], self._result_requests[goal] = handle, []
 
     async def _execute_goal(self, execute_callback: Any, goal_handle: ServerGoalHandle[Any, Any, Any]) -> None:
         """Execute a goal, and answer the requests for its result. The callback sets its final state, and raises
@@ -196,7 +196,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         goal = bytes(goal_handle.goal_id.uuid)
         response = filled(self._action_type.Impl.GetResultService.Response, status=goal_handle.status, result=result)
         self._responses[goal] = response
-        for header in self._asked.pop(goal, ()):
+        for header in self._result_requests.pop(goal, ()):
             self._send_response(header, response)
         self._publish_status()
 
@@ -205,8 +205,8 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         goal = bytes(request.goal_id.uuid)
         if goal in self._responses:
             self._send_response(header, self._responses[goal])
-        elif goal in self._asked:
-            self._asked[goal].append(header)
+        elif goal in self._result_requests:
+            self._result_requests[goal].append(header)
         else:
             await super()._execute_get_result_request(request_header_and_message)  # it is unknown, or has expired
 
@@ -223,7 +223,7 @@ class RepeatableActionServer(ActionServer):  # type: ignore[type-arg]  # not gen
         for expired in expired_goals:
             goal = bytes(expired.goal_id.uuid)
             self._goal_handles.pop(goal).destroy()
-            for kept in (self._begun, self._responses, self._asked):
+            for kept in (self._begun, self._responses, self._result_requests):
                 kept.pop(goal, None)
             self._past[goal] = now + RECOGNISED
         while self._past and next(iter(self._past.values())) <= now:

@@ -181,7 +181,7 @@ class JointOutput:
         return tuple(self._publishers[prefix].topic_name for prefix in self._used or self._publishers)
 
     @property
-    def is_heard(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Whether each topic with joints, or without any at least one topic, has a subscriber."""
         counts = {prefix: publisher.get_subscription_count() for prefix, publisher in self._publishers.items()}
         if not self._used:

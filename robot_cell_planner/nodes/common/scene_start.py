@@ -28,32 +28,32 @@ class CellRequest:
     ) -> None:
         self._client = client
         self._on_reply = on_reply
-        self._asked: Future[GetCell.Response] | None = None
+        self._request: Future[GetCell.Response] | None = None
 
     @property
     def is_pending(self) -> bool:
-        return self._asked is not None
+        return self._request is not None
 
     def send(self) -> None:
         """Send a request, in place of one without a reply."""
         self.forget()
-        self._asked = self._client.call_async(GetCell.Request())
-        self._asked.add_done_callback(self._take)
+        self._request = self._client.call_async(GetCell.Request())
+        self._request.add_done_callback(self._take)
 
     def forget(self) -> None:
         """Do not wait for a reply any longer."""
-        if self._asked is not None:
-            self._client.remove_pending_request(self._asked)
-            self._asked = None
+        if self._request is not None:
+            self._client.remove_pending_request(self._request)
+            self._request = None
 
     def _take(self, future: Future[GetCell.Response]) -> None:
-        if future is self._asked:
-            self._asked = None
+        if future is self._request:
+            self._request = None
             self._on_reply(future)
 
 
 class SceneStart:
-    """Asks the scene node for its cell until it replies: its services exist before it has loaded the cell, and it
+    """Requests the cell of the scene node until it replies: its services exist before it has loaded the cell, and it
     replies afterwards.
 
     Args:
@@ -67,7 +67,7 @@ class SceneStart:
         self._client = client
         self._on_reply = on_reply
         self._request = CellRequest(client, self._take)
-        self._asked_at = 0.0
+        self._requested_at = 0.0
         self._replied = False
 
     def is_loading(self) -> bool:
@@ -78,8 +78,8 @@ class SceneStart:
             return False
         if self._replied:
             return False
-        if not self._request.is_pending or time.monotonic() - self._asked_at > ASKED_AGAIN:
-            self._asked_at = time.monotonic()
+        if not self._request.is_pending or time.monotonic() - self._requested_at > ASKED_AGAIN:
+            self._requested_at = time.monotonic()
             self._request.send()
         return True
 

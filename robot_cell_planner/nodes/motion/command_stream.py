@@ -121,9 +121,9 @@ class CommandStream:
         return self._output.topic_names
 
     @property
-    def is_heard(self) -> bool:
+    def has_subscribers(self) -> bool:
         """Return whether the commands have a subscriber on each topic."""
-        return self._output.is_heard
+        return self._output.has_subscribers
 
     def check_alone(self) -> None:
         """Raise ExecutionError if a topic has another publisher."""

@@ -31,7 +31,7 @@ class FaultReports:
         """Publish a motion that ended with an error, unless its end was requested. reply: of its validation."""
         error = motion.error
         requested = isinstance(error, (CancelledError, StopRequestedError))
-        if error is None or motion.passive or requested or not self._is_heard:
+        if error is None or motion.passive or requested or not self._has_subscribers:
             return
         used = ("", "") if reply is None else (reply.state.cell_digest, reply.state.state_digest)
         self._publish(MotionFault(motion.supervised(), FaultRecord.of(error), *used))
@@ -41,7 +41,7 @@ class FaultReports:
         try:
             return goal.starting_at(positions)
         except TrajectoryStartError as error:
-            if self._is_heard:
+            if self._has_subscribers:
                 self._publish(self._refused(goal, positions, error))
             raise
 
@@ -60,7 +60,7 @@ class FaultReports:
         return MotionFault(motion, FaultRecord.of(error))
 
     @property
-    def _is_heard(self) -> bool:
+    def _has_subscribers(self) -> bool:
         return self._publisher.get_subscription_count() > 0
 
     def _publish(self, fault: MotionFault) -> None:

@@ -120,7 +120,7 @@ class MotionMonitor:
             is_due = not stale and watch.whole_is_due()
             newest, stamp = (seen, watch.measured_at()) if is_due else (seen + 1, 0)
             try:
-                reply = await self._ask(monitored, rest, newest, token, within, stamp)
+                reply = await self._checked(monitored, rest, newest, token, within, stamp)
             except StaleStateError:
                 # Changes of the scene are looked for before the whole path is checked again.
                 stale = is_due
@@ -136,7 +136,7 @@ class MotionMonitor:
     ) -> int:
         """Raise the first collision of paths ahead; returns the revision of the scene."""
         for path in paths:
-            known, reply = revision, await self._ask(monitored, path, revision, token)
+            known, reply = revision, await self._checked(monitored, path, revision, token)
             revision = reply.state.revision
             found = _collision(reply, monitored.motion, path)
             if found is not None and _lies_ahead(found, monitored.motion, path, revision == known):
@@ -173,9 +173,9 @@ class MotionMonitor:
             if rest is not None:
                 watch.check_known(monitored.state)
                 await self._check_paths(monitored, watch.paths(), revision, token)
-                known, reply = revision, await self._ask(monitored, rest, revision, token)
+                known, reply = revision, await self._checked(monitored, rest, revision, token)
 
-    async def _ask(
+    async def _checked(
         self,
         monitored: MonitoredMotion,
         rest: Trajectory,

@@ -318,8 +318,8 @@ class StreamDrive:
         """Wait until the robot subscribes to commands, and the clock of motions runs."""
         within = self._node.parameters["server_timeout"]
         await available(self._node, lambda: self._stream.clock.runs, token, within, CLOCK_TOPIC)
-        heard = f"a subscriber of {', '.join(self._stream.topics)}"
-        await available(self._node, lambda: self._stream.is_heard, token, within, heard)
+        subscriber = f"a subscriber of {', '.join(self._stream.topics)}"
+        await available(self._node, lambda: self._stream.has_subscribers, token, within, subscriber)
 
     def check(self) -> None:
         """Raise an error if commands are forbidden, or would be too far apart, or the clock of motions is not one."""

@@ -52,7 +52,7 @@ class ServoRelay:
         self._jogs = node.create_publisher(JointJog, "servo/joint_velocities", reliable(DEPTH))
         self._source: int | None = None  # of the session that was begun last; None after its end
         self._serving = False  # whether the execution node runs a session of the adapter, by its latest status
-        self._heard = 0.0  # when that status was received, or the session was begun [s]
+        self._status_time = 0.0  # when that status was received, or the session was begun [s]
         self._begun = 0  # when the session was begun last [ns]
         self._last: Future[None] | None = None  # resolved when the latest request has been served
         self._switching = False
@@ -66,12 +66,12 @@ class ServoRelay:
         if time_from_message(message.header.stamp) < self._begun:
             return  # it was published before the session began
         self._serving = message.state == ExecutionStatus.SERVOING and message.owner == self._owner
-        self._heard = time.monotonic()
+        self._status_time = time.monotonic()
 
     @property
     def _runs(self) -> bool:
         """Whether a session of the adapter runs. That of an execution node that has ended does not."""
-        return self._serving and time.monotonic() - self._heard <= STATUS_TIMEOUT
+        return self._serving and time.monotonic() - self._status_time <= STATUS_TIMEOUT
 
     async def _start(self, request: Trigger.Request, response: Trigger.Response) -> Trigger.Response:
         return await self._answer(ServoOptions.TWIST, response)
@@ -112,7 +112,7 @@ class ServoRelay:
         options.mode = Target.TOOL if scene.cell.tool_of_group(scene.state) else Target.ROBOT
         await self._set_servo(SetServo.Request(enabled=True, options=options))
         self._source, self._serving = source, True
-        self._begun, self._heard = self._node.get_clock().now().nanoseconds, time.monotonic()
+        self._begun, self._status_time = self._node.get_clock().now().nanoseconds, time.monotonic()
 
     def _takes(self, source: int) -> bool:
         """Return whether commands of a source are passed on; those of another one begin servo again first."""

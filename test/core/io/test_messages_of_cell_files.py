@@ -106,7 +106,7 @@ def test_an_angle_of_several_turns_is_reported_with_its_value_in_degrees(tmp_pat
     )
 
 
-def test_a_plan_file_is_told_by_its_format(tmp_path):
+def test_a_plan_file_is_recognised_by_its_format(tmp_path):
     (tmp_path / "cell.yaml").write_text("format: robot_cell_plan/9\nplan: {}\n")
     with pytest.raises(RobotCellError, match=r"cell[.]yaml:1: format: is 'robot_cell_plan/9', expected 'robot_cell/1'"):
         load_cell(tmp_path / "cell.yaml")
@@ -118,7 +118,7 @@ def test_a_urdf_is_no_srdf(message, tmp_path):
     assert text in message("urdf: arm.urdf", "urdf: arm.urdf, srdf: arm.srdf")
 
 
-def test_equal_robots_are_told_of_prefixes(message):
+def test_the_error_of_equal_robots_names_prefixes(message):
     text = message("bodies:", "  other: {urdf: arm.urdf}\nbodies:")
     assert "names a link of arm and a link of other" in text
     assert "a `prefix` each" in text

@@ -78,7 +78,7 @@ def failed(outcomes):
 
 
 @pytest.mark.parametrize("leave", [closed, failed])
-def test_running_jobs_are_told_to_stop(monkeypatch, leave):
+def test_running_jobs_are_requested_to_stop(monkeypatch, leave):
     motions = Polling()
     monkeypatch.setattr(batch, "plan_motion", motions)
     with ThreadPoolExecutor(1) as threads:

@@ -30,7 +30,7 @@ def target(*position):
     return FrameTarget(Pose.from_rpy(position, (3.14159, 0.0, 0.0)), mode=TargetMode.TOOL)
 
 
-def test_a_target_in_millimetres_is_told_from_one_out_of_reach():
+def test_a_target_in_millimetres_is_distinguished_from_one_out_of_reach():
     far, metres = target(450.0, -200.0, 200.0), target(3.0, 0.0, 0.5)
     for plan in (
         lambda there: inverse_kinematics(CELL, STATE, there),
@@ -70,7 +70,7 @@ def test_a_start_velocity_above_the_limit_has_the_units():
     assert "rad/s" in caught.value.remedy
 
 
-def test_paths_in_the_wrong_order_are_told_so():
+def test_paths_in_the_wrong_order_are_reported_as_such():
     start = np.array([STATE.configuration[joint] for joint in JOINTS])
     path = np.array([start, start + 0.1])
     with pytest.raises(PathInvalidError, match="path 1 does not begin at the end of path 0") as caught:

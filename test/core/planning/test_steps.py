@@ -116,7 +116,7 @@ def test_an_approach_whose_grasp_is_beyond_limits_of_the_request_is_not_taken(de
     assert max(plan.path[:, column].max() for plan in plans) <= border
 
 
-def test_equal_goals_of_a_step_are_told_apart_by_the_goals_that_are_paired_with_them():
+def test_equal_goals_of_a_step_are_distinguished_by_the_goals_that_are_paired_with_them():
     around = (("n", (0.4, 0.2), (0.44, 0.04)), ("s", (0.4, -0.2), (0.44, 0.04)))
     around += (("w", (0.2, 0.0), (0.04, 0.44)), ("e", (0.6, 0.0), (0.04, 0.44)))
     cell, state = gantry(around)

@@ -101,7 +101,7 @@ def two_arms(first, second, one=(0, 0), other=(0, 0)):
         (("{}a_arm", "{}b_arm"), ((0, 0), (1, 0.1)), ("arm", "arm_2")),
     ],
 )
-def test_arms_are_told_apart(names, places, expected):
+def test_arms_are_distinguished(names, places, expected):
     groups = two_arms(*names, *places)
     assert [groups[name][1] for name in expected] == [f"{name.format(5)}_link" for name in names]
 

@@ -90,7 +90,7 @@ def test_the_services_of_the_command_itself_are_not_among_those_that_exist(comma
     assert "there are /robot_cell_command" not in error["message"]
 
 
-def test_a_name_of_another_kind_is_told_apart_from_one_that_does_not_exist(command):
+def test_a_name_of_another_kind_is_distinguished_from_one_that_does_not_exist(command):
     error = json.loads(command("call", "scene/state", "--json", status=1))["error"]
     assert error["message"] == "/scene/state is a topic, not a service"
     error = json.loads(command("echo", "scene/get_state", "--json", status=1))["error"]

@@ -153,7 +153,7 @@ def test_a_client_has_all_feedback_when_it_has_the_result(node):
     )
     spin_until(executor, sent.done)
     requested = client.request_result(sent.result().goal_id)
-    spin_until(executor, lambda: any(server._asked.values()))
+    spin_until(executor, lambda: any(server._result_requests.values()))
     executor.create_task(asked.set_result, None)
     spin_until(executor, requested.done)
     assert received == list(range(GOALS))

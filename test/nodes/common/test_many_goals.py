@@ -114,5 +114,5 @@ def test_a_goal_is_recognised_for_a_while_after_its_result_has_expired(served, n
     expire(other.goal_id)
     server = served.server
     assert list(server._past) == [bytes(other.goal_id.uuid)]
-    assert not any((server._begun, server._responses, server._asked, server._goal_handles))
+    assert not any((server._begun, server._responses, server._result_requests, server._goal_handles))
     assert node.faults.count == 0

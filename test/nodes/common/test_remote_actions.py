@@ -103,7 +103,7 @@ def test_a_result_that_is_lost_is_requested_again(called, monkeypatch):
 
     monkeypatch.setattr(RepeatableActionServer, "_send_response", lose_the_first)
     task = called.call()
-    spin_until(called.executor, lambda: all(called.server._asked.values()))
+    spin_until(called.executor, lambda: all(called.server._result_requests.values()))
     called.begun[0].set_result(None)
     assert isinstance(called.outcome(task), action.PlanMotion.Result)
     assert lost
@@ -113,7 +113,7 @@ def test_a_result_that_is_lost_is_requested_again(called, monkeypatch):
 def test_a_goal_that_a_server_has_forgotten_is_lost(called):
     """As one that was configured again."""
     task = called.call()
-    for known in (called.server._goal_handles, called.server._asked):
+    for known in (called.server._goal_handles, called.server._result_requests):
         known.clear()
     with pytest.raises(ServerLostError, match="the goal is lost"):
         called.outcome(task)

@@ -58,7 +58,7 @@ class Monitor(MotionMonitor):
         self.max_requests = MAX_REQUESTS
         self._scene, self._delay = scene, delay
 
-    async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+    async def _checked(self, monitored, rest, revision, token, within=0.5, stamp=0):
         self.requests += 1
         assert self.requests < self.max_requests, "the request is repeated too often"
         report, self.checked = look_ahead(self._scene, LookAheadRequest(rest)), rest.duration
@@ -77,7 +77,9 @@ class Monitor(MotionMonitor):
 
         async def run():
             rest = self.monitored.rest(self.motion.reached)
-            await self._check(self.monitored, rest, await self._ask(self.monitored, rest, NEW, None), OLD, None, self)
+            await self._check(
+                self.monitored, rest, await self._checked(self.monitored, rest, NEW, None), OLD, None, self
+            )
 
         asyncio.run(run())
 
@@ -176,9 +178,9 @@ def test_the_path_ahead_is_checked_while_the_whole_path_is(monkeypatch):
         def paths(self):
             return [] if len(asked) < 2 else [TRAJECTORY]
 
-        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+        async def _checked(self, monitored, rest, revision, token, within=0.5, stamp=0):
             asked.append("ahead" if rest is TRAJECTORY else "interval")
-            return await super()._ask(monitored, rest, revision, token, within)
+            return await super()._checked(monitored, rest, revision, token, within)
 
     Beside(scene, 0.0).check()
     assert asked[:2] == ["interval", "interval"]
@@ -212,11 +214,11 @@ def test_the_whole_path_is_checked_with_joint_states_that_show_the_other_robot_a
         def check_again(self):
             self.is_due = True
 
-        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+        async def _checked(self, monitored, rest, revision, token, within=0.5, stamp=0):
             asked.append((revision, stamp))
             if len(asked) < 4:
                 raise StaleStateError("the planning node is behind")
-            found = await super()._ask(monitored, rest, revision, token, within)
+            found = await super()._checked(monitored, rest, revision, token, within)
             self.motion.reached = TRAJECTORY.duration
             return found
 
@@ -245,7 +247,7 @@ def test_a_motion_stops_once_the_position_of_another_joint_is_unknown():
             if self.requests:
                 raise FeedbackLostError("where the finger is now is unknown")
 
-        async def _ask(self, monitored, rest, revision, token, within=0.5, stamp=0):
+        async def _checked(self, monitored, rest, revision, token, within=0.5, stamp=0):
             self.requests += 1
             raise StaleStateError("no newer revision")
 

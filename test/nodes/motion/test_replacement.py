@@ -53,7 +53,7 @@ class Cell:
         self.node = MagicMock()
         self.node.get_clock.return_value = SimpleNamespace(now=lambda: now)
         self.time, self.sent = 0.0, 0
-        output = SimpleNamespace(topic_names=("joint_commands",), is_heard=True, publish=self.publish)
+        output = SimpleNamespace(topic_names=("joint_commands",), has_subscribers=True, publish=self.publish)
         self.stream = CommandStream(self.node, output, rate=500.0, clock=SteadyClock(self.node, lambda: self.time))
         self.feedback = JointFeedback(10.0)
         held = HeldPositions(self.node, self.stream, self.feedback, TOLERANCE)

@@ -43,7 +43,7 @@ class Publisher:
     """
 
     topic_names = ("joint_commands",)
-    is_heard = True
+    has_subscribers = True
 
     def __init__(self):
         self.time, self.stopped, self.broken, self.forbidden = 0.0, False, None, None

@@ -66,7 +66,7 @@ class Service:
         """Return the result of a goal with this handler."""
         self._handler, self._is_requested = handler, Future()
         task = self._executor.create_task(self._call)
-        spin_until(self._executor, lambda: any(self._server._asked.values()))
+        spin_until(self._executor, lambda: any(self._server._result_requests.values()))
         self._executor.create_task(self._is_requested.set_result, None)
         spin_until(self._executor, task.done)
         return task.result()
