@@ -61,7 +61,7 @@ class NewCellOptions:
         unchecked: URIs of collision meshes of the description that are left out of checks, because they cannot be used.
         at: Link that the gripper is mounted on; "" for the tip of the main group.
         roots: Additional folders that may be read.
-        mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh.
+        mesh_use: Collision representation of meshes; None: hull, pieces or triangles, chosen for each mesh.
         overwrite: Allow replacing existing files.
         draft: Options of the draft.
     """

@@ -1,5 +1,5 @@
 """Drafts of the collision representation of each mesh: its hull, unless that fills in too much, or collides
-where the mesh does not."""
+where the mesh does not; its triangles where its pieces collide nearly always and the mesh does not."""
 
 from __future__ import annotations
 
@@ -14,10 +14,13 @@ from ..io.mesh.concavity import Concavity, closed_volume_fraction, concavity
 from ..model.geometry import Mesh, MeshUse
 from ..model.mechanism import Mechanism
 from ..system.physics import MAX_LINKS
-from .pieces import SAMPLES, collisions, collisions_of_hulls, with_pieces
+from . import surfaces
+from .pair_search import Pair
+from .pieces import SAMPLES, collisions_of_hulls, pair_collisions, with_pieces
 
 MAX_FILLED = 0.1  # of the volume of a hull; a mesh whose hull fills in more is decomposed
 OFTEN = SAMPLES // 100  # collisions of a hull at random states that matter
+OF_TRIANGLES = "as {}, {} and {} collide at {} of {} random states, by their triangles at {}"
 REASON = "its hull collides {} times at {} random states, its {} convex pieces do not"
 
 
@@ -29,7 +32,7 @@ class MeshDraft:
         uri: URI in the description.
         use: The representation.
         reason: Why, with numbers.
-        pieces: Number of convex geometries.
+        pieces: Number of convex geometries, in the simulation if it is checked by its triangles.
         gain: Volume that the pieces leave free in the hull [m3].
     """
 
@@ -40,13 +43,17 @@ class MeshDraft:
     gain: float = 0.0
 
 
-def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[MeshDraft, ...]:
+def draft_mesh_uses(
+    mechanism: Mechanism, max_links: int = MAX_LINKS, disabled: Iterable[Pair] = ()
+) -> tuple[MeshDraft, ...]:
     """Choose the collision representation of each mesh that a description has and that is checked as its hull.
 
     A mesh is decomposed if its hull is filled by convex pieces to less than 90 %, or collides at 1 % of random states
     at which its pieces do not. A mesh that is scaled differently in several places is judged by the first. If all links
     have more than `max_links` pieces, those meshes are decomposed first whose hulls collide at most random states at
     which their pieces do not; of several that collide equally often, such as never, those that gain the most volume.
+    Meshes of two links that then collide at most states, and by their triangles at fewer, are checked by these. Pairs
+    of links that are `disabled` do not count there.
 
     Raises:
         GeometryError: There are too many pieces, and a mesh cannot be read.
@@ -57,27 +64,58 @@ def draft_mesh_uses(mechanism: Mechanism, max_links: int = MAX_LINKS) -> tuple[M
     # V-HACD runs in processes of its own.
     with ThreadPoolExecutor(os.cpu_count(), thread_name_prefix="mesh drafts") as threads:
         drafts = dict(zip(meshes, threads.map(_draft, meshes.values()), strict=True))
-        drafts |= _colliding(mechanism, meshes, drafts, threads)
-    return _within(mechanism, drafts, max_links)
+        decomposed = {draft.uri for draft in drafts.values() if draft.pieces > 1}
+        links = set[str]().union(*_links_of(mechanism, decomposed).values())
+        drafted = with_pieces(mechanism, links, uris=decomposed)
+        counts = pair_collisions(drafted)
+        drafts |= _colliding(mechanism, drafted, meshes, drafts, counts, threads)
+    found = {draft.uri: draft for draft in _within(mechanism, drafts, max_links)}
+    ignored = {frozenset(pair) for pair in disabled}
+    pairs = [pair for pair in surfaces.pairs_that_collide_at_most(counts, SAMPLES) if frozenset(pair) not in ignored]
+    by_triangles = found | _by_triangles(mechanism, meshes, found, pairs)
+    return tuple((by_triangles if simulated_links(mechanism, by_triangles.values()) <= max_links else found).values())
+
+
+def _by_triangles(
+    mechanism: Mechanism, meshes: Mapping[str, Mesh], drafts: Mapping[str, MeshDraft], pairs: Iterable[Pair]
+) -> dict[str, MeshDraft]:
+    """Return the drafts of meshes that are checked by their triangles, see `surfaces`."""
+    uses = {uri: draft.use for uri, draft in drafts.items()}
+    found: dict[str, MeshDraft] = {}
+    for uri, (pair, given, exact) in surfaces.colliding_pieces(mechanism, uses, pairs).items():
+        if uri in drafts:
+            reason = OF_TRIANGLES.format(drafts[uri].use.value, *pair, given, surfaces.SAMPLES, exact)
+            concave = _pieces(meshes[uri])
+            pieces, gain = (1, 0.0) if concave is None else (concave.pieces, concave.gain)
+            found[uri] = MeshDraft(uri, MeshUse.EXACT, reason, pieces, gain)
+    return found
 
 
 def _colliding(
-    mechanism: Mechanism, meshes: Mapping[str, Mesh], drafts: Mapping[str, MeshDraft], threads: ThreadPoolExecutor
+    mechanism: Mechanism,
+    drafted: Mechanism,
+    meshes: Mapping[str, Mesh],
+    drafts: Mapping[str, MeshDraft],
+    counts: Counter[Pair],
+    threads: ThreadPoolExecutor,
 ) -> dict[str, MeshDraft]:
-    """Return decompositions of meshes that are drafted as hulls, whose hulls collide where their pieces do not."""
-    decomposed = {draft.uri for draft in drafts.values() if draft.pieces > 1}
-    others = _links_of(mechanism, {uri for uri in meshes if uri not in decomposed})
-    links = set[str]().union(*_links_of(mechanism, decomposed).values())
-    drafted = with_pieces(mechanism, links, uris=decomposed)
-    often = {name for name, count in collisions(drafted).items() if count >= OFTEN}
+    """Return decompositions of meshes that are drafted as hulls, whose hulls collide where their pieces do not.
+
+    drafted: The mechanism with these drafts; counts: its collisions at random states.
+    """
+    others = _links_of(mechanism, {uri for uri in meshes if drafts[uri].pieces == 1})
+    by_link = Counter[str]()
+    for pair, count in counts.items():
+        by_link.update(dict.fromkeys(pair, count))
+    often = {name for name, count in by_link.items() if count >= OFTEN}
     asked = {uri for uri, names in others.items() if not often.isdisjoint(names)}
     found = {uri: each for uri, each in zip(asked, threads.map(_pieces, map(meshes.get, asked)), strict=True) if each}
     names = set[str]().union(*(others[uri] for uri in found))
-    counts = collisions_of_hulls(drafted, names, found) if names else Counter[str]()
+    of_hulls = collisions_of_hulls(drafted, names, found) if names else Counter[str]()
     return {
         uri: MeshDraft(uri, MeshUse.DECOMPOSITION, REASON.format(number, SAMPLES, each.pieces), each.pieces, each.gain)
         for uri, each in found.items()
-        if (number := sum(counts[name] for name in others[uri])) >= OFTEN
+        if (number := sum(of_hulls[name] for name in others[uri])) >= OFTEN
     }
 
 

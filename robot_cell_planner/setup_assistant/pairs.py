@@ -20,6 +20,7 @@ ADJACENT, ALWAYS, NEVER, DEFAULT = "Adjacent", "Always", "Never", "Default"
 NESTED = "not sure: overlaps at rest, and slides along the other as parts of a telescope do; check it"
 MAX_SEARCHED = 5_000  # pairs
 # Batches of growing size, after each of which pairs that are decided are left out.
+ENOUGH = 1_000  # states, after which a pair can count as always in collision
 BATCHES = (50, 200, 1_000, 5_000, 20_000, 100_000, 1_000_000)
 
 
@@ -48,10 +49,10 @@ def drafted_pairs(robot: Robot, options: DraftOptions) -> tuple[DraftedPair, ...
     """Find the pairs of links of a robot that need no check.
 
     Adjacent pairs are fixed to each other or connected by a joint. The others are checked at random configurations:
-    those that collide in nearly all of them are always in collision. A pair that collided in none of them is searched
-    for a collision by descent of its distance from random configurations, and is left out only if it stays 5 mm apart.
-    Pairs that slide along each other and overlap at rest, as parts of a telescope do, are left out as overlapping in
-    the default state.
+    those that collide in nearly all of them, or of the first thousand, are always in collision. A pair that collided in
+    none of them is searched for a collision by descent of its distance from random configurations, and is left out only
+    if it stays 5 mm apart. Pairs that slide along each other and overlap at rest, as parts of a telescope do, are left
+    out as overlapping in the default state.
 
     Raises:
         GeometryError: A mesh cannot be read.
@@ -91,10 +92,10 @@ class _Sampler:
 
     def overlapping(self) -> tuple[DraftedPair, ...]:
         """Return the pairs that overlap at rest and slide along each other, and those that nearly always collide."""
-        settled = self._sample()
+        settled = self._nearly_always()
         result = [DraftedPair(*pair, DEFAULT, NESTED) for pair in sorted(self.nested)]
-        for pair in (pair for pair, count in self.counts.items() if count and pair not in settled):
-            fraction = f"{self.counts[pair]} of {self.options.samples} random states"
+        for pair, states in settled.items():
+            fraction = f"{self.counts[pair]} of {states} random states"
             result.append(DraftedPair(*pair, ALWAYS, f"sure: overlaps at {fraction}"))
         return tuple(result)
 
@@ -110,22 +111,42 @@ class _Sampler:
             sure = f"not sure: {count} joints apart, and the links between them have no shapes; check it"
         return DraftedPair(*pair, ADJACENT, sure)
 
-    def _sample(self) -> set[Pair]:
-        """Count collisions; return the pairs that collide sometimes, and not nearly always."""
+    def _nearly_always(self) -> dict[Pair, int]:
+        """Return the pairs that nearly always collide, with the number of states at which they were checked; count
+        collisions.
+
+        Most pairs are decided before all states are checked, see `_collides_always`.
+        """
         configurations = random_configurations(self.robot.variables.values(), self.options.samples, self.options.seed)
-        max_misses = (1.0 - self.options.always) * self.options.samples
         cuts = [cut for cut in BATCHES if cut < self.options.samples]
-        settled: set[Pair] = set()
+        always, sometimes = dict[Pair, int](), set[Pair]()
         # Pairs that nearly always collide are checked on their own, so that the others are free at most states.
         often, done = set[Pair](), 0
         for chunk in np.split(configurations, cuts):
-            self._count(chunk, settled | self.adjacent | self.nested | often)
+            decided = self.adjacent | self.nested | sometimes | always.keys()
+            self._count(chunk, decided | often)
             if often:
                 self._count(chunk, self.every - often)
             done += len(chunk)
-            settled |= {pair for pair, count in self.counts.items() if count and done - count > max_misses}
-            often = {pair for pair, count in self.counts.items() if 2 * count > done} - settled
-        return settled
+            for pair in [pair for pair, count in self.counts.items() if count and pair not in decided]:
+                decision = self._collides_always(self.counts[pair], done)
+                if decision:
+                    always[pair] = done
+                elif decision is not None:
+                    sometimes.add(pair)
+            often = {pair for pair, count in self.counts.items() if 2 * count > done} - sometimes - always.keys()
+        return always
+
+    def _collides_always(self, count: int, done: int) -> bool | None:
+        """Return whether a pair that collided at some of the first states nearly always collides; None if more states
+        must be checked, because more or fewer than at the threshold may be free by chance. At the threshold, numbers
+        that decide too early have a probability below 1e-4."""
+        free, at_threshold = done - count, (1.0 - self.options.always) * done
+        if done == self.options.samples:
+            return free <= at_threshold
+        if free > 2.0 * at_threshold + 10.0:
+            return False
+        return True if done >= ENOUGH and free <= 0.5 * at_threshold else None
 
     def _count(self, configurations: Floats, disabled: set[Pair]) -> None:
         """Count the collisions of all pairs but the disabled ones at configurations (n, dof)."""

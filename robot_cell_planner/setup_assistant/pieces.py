@@ -1,4 +1,4 @@
-"""Mechanisms whose meshes are checked as convex pieces, to compare them with the hulls of the meshes."""
+"""Mechanisms whose meshes are checked as convex pieces or by triangles, to compare them with coarser geometry."""
 
 from __future__ import annotations
 
@@ -12,31 +12,43 @@ from ..model.geometry import Mesh, MeshUse, Shape, Triangles
 from ..model.mechanism import Mechanism
 from ..model.random_configurations import random_configurations
 from ..model.robot import Robot
-from .pair_search import bare_checker
+from .pair_search import Pair, bare_checker
 
 SAMPLES, SEED = 500, 1  # random states at which hulls and pieces are compared
 
 
+# Representations that are coarser than each.
+COARSER = {MeshUse.DECOMPOSITION: (MeshUse.HULL,), MeshUse.EXACT: (MeshUse.HULL, MeshUse.DECOMPOSITION)}
+
+
 def with_pieces(
-    mechanism: Mechanism, names: Collection[str], prefix: str = "", uris: Collection[str] | None = None
+    mechanism: Mechanism,
+    names: Collection[str],
+    prefix: str = "",
+    uris: Collection[str] | None = None,
+    use: MeshUse = MeshUse.DECOMPOSITION,
 ) -> Mechanism:
     """Return a mechanism with decompositions of the meshes of some links in place of their hulls.
 
-    names: of the links, with a prefix; uris: of the meshes, None: all of these links.
+    names: of the links, with a prefix; uris: of the meshes, None: all of these links; use: EXACT for the triangles of
+    the meshes in place of hulls and decompositions.
     """
     links = {
-        name: replace(link, collisions=pieces(link.collisions, uris)) if prefix + name in names else link
+        name: replace(link, collisions=pieces(link.collisions, uris, use)) if prefix + name in names else link
         for name, link in mechanism.links.items()
     }
     return replace(mechanism, links=frozendict(links))
 
 
-def pieces(shapes: tuple[Shape, ...], uris: Collection[str] | None = None) -> tuple[Shape, ...]:
-    """Return shapes with decompositions of meshes in place of their hulls, of those with these URIs unless None."""
+def pieces(
+    shapes: tuple[Shape, ...], uris: Collection[str] | None = None, use: MeshUse = MeshUse.DECOMPOSITION
+) -> tuple[Shape, ...]:
+    """Return shapes with decompositions of meshes in place of their hulls, of those with these URIs unless None. use:
+    As of `with_pieces`."""
     return tuple(
-        replace(shape, geometry=replace(shape.geometry, use=MeshUse.DECOMPOSITION))
+        replace(shape, geometry=replace(shape.geometry, use=use))
         if isinstance(shape.geometry, Mesh | Triangles)
-        and shape.geometry.use is MeshUse.HULL
+        and shape.geometry.use in COARSER[use]
         and (uris is None or (isinstance(shape.geometry, Mesh) and shape.geometry.uri in uris))
         else shape
         for shape in shapes
@@ -51,29 +63,21 @@ def collisions_of_hulls(mechanism: Mechanism, names: Collection[str], uris: Coll
     Raises:
         GeometryError: A mesh cannot be read.
     """
-    hulls, decomposed = _pairs(mechanism), _pairs(with_pieces(mechanism, names, uris=uris))
+    hulls, decomposed = pair_collisions(mechanism), pair_collisions(with_pieces(mechanism, names, uris=uris))
     found = Counter[str]()
     for pair, count in (hulls - decomposed).items():
         found.update({link: count for link in pair if link in names})
     return found
 
 
-def collisions(mechanism: Mechanism) -> Counter[str]:
-    """Count by link how often it collides with other links, that are not adjacent, at random states.
+def pair_collisions(mechanism: Mechanism) -> Counter[Pair]:
+    """Count the collisions of each pair of links that are not adjacent at `SAMPLES` random states.
 
     Raises:
         GeometryError: A mesh cannot be read.
     """
-    found = Counter[str]()
-    for pair, count in _pairs(mechanism).items():
-        found.update(dict.fromkeys(pair, count))
-    return found
-
-
-def _pairs(mechanism: Mechanism) -> Counter[tuple[str, str]]:
-    """Count the collisions of each pair of links that are not adjacent at random states."""
     robot = Robot("robot", mechanism)
-    found = Counter[tuple[str, str]]()
+    found = Counter[Pair]()
     if not robot.variables:
         return found
     checker = bare_checker(robot)

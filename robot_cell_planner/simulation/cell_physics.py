@@ -12,6 +12,7 @@ from ..model.placement import Placements, placements
 from ..model.pose import Pose
 from ..model.simulated_robot import JointDrive
 from ..model.state import BodyState, RobotCellState
+from .approximate_contacts import pairs_of_pieces_alone
 from .assumptions import assume_masses_and_efforts, strengthen_motors
 from .collision_filter import disable_allowed_collisions
 from .contacts import ContactLog
@@ -29,6 +30,11 @@ from .options import SimulationOptions
 from .rest import Rest
 from .sensors import FramePoses, Sensors
 from .spawning import spawn, with_body, without_body
+
+
+OF_PIECES = (
+    "are not simulated, because the convex pieces of their meshes overlap at the start, and the triangles do not"
+)
 
 
 class Observed(NamedTuple):
@@ -75,6 +81,7 @@ class CellPhysics:
         assumptions += strengthen_motors(cell, self._multibodies, self.still, options.gravity)
         check_unknown_bodies(cell, options.robot.unknown_bodies)
         drives = apply_drives(cell, self._multibodies, options.robot.drives)
+        self._passing = pairs_of_pieces_alone(cell, state)
         self.engine = make_engine(options.engine, self._multibodies, options)
         self.images = Images(self.engine, self._multibodies, options)
         self.log = ContactLog()
@@ -84,6 +91,7 @@ class CellPhysics:
             self.warnings = (
                 *assumptions,
                 *self.engine.assumptions,
+                *(f"contacts of {first} and {second} {OF_PIECES}" for first, second in self._passing),
                 *self.motors.assumptions,
                 *self._settle(on_settling),
             )
@@ -97,6 +105,8 @@ class CellPhysics:
     def _set_up(self, drives: Mapping[str, JointDrive]) -> None:
         options = self._options
         disable_allowed_collisions(self.engine, AllowedPairs(self.cell, self.start))
+        for first, second in self._passing:
+            self.engine.let_pass(first, second, True)
         self.motors = Motors(self.engine, options)
         self._end_stops = EndStops(self.engine)
         self._at_rest = Observed((), self.motors.states(), {})

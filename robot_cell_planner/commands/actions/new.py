@@ -81,6 +81,11 @@ def _echo(made: NewCell) -> None:
             f"meshes: {decomposed} of {len(made.meshes)} are decomposed, because their hulls fill in too much, or "
             "collide where they do not"
         )
+    if exact := sum(found.use is MeshUse.EXACT for found in made.meshes):
+        click.echo(
+            f"meshes: {exact} of {len(made.meshes)} are checked by their triangles, because their convex pieces "
+            "overlap where the triangles do not"
+        )
     click.echo(f"pairs that need no check: {len(made.draft.pairs)}")
     home = made.draft.home
     free = "free of collisions" if not home.colliding else "IN COLLISION"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -22,7 +23,7 @@ from ...model.geometry import MeshUse
 from ...model.robot import Robot
 from ...setup_assistant.description_copy import copy_description
 from ...setup_assistant.lost_warnings import lost_warnings
-from ...setup_assistant.mesh_uses import draft_mesh_uses
+from ...setup_assistant.mesh_uses import MeshDraft, draft_mesh_uses
 from ...setup_assistant.names import robot_name
 from ..imported_cell import CellFolder, ImportedCell
 from .declared import STAGE
@@ -57,8 +58,8 @@ def import_moveit(
         scenes: MoveIt .scene or SDF files whose objects become bodies.
         xacro_arguments: Arguments of the xacro expansion of description and SRDF.
         roots: Folders with the packages that the description uses, besides the workspace of the package.
-        mesh_use: Collision representation of meshes; None: hull or decomposition, chosen for each mesh as `new_cell`
-            does. MoveIt uses their triangles (`MeshUse.EXACT`).
+        mesh_use: Collision representation of meshes; None: hull, pieces or triangles, chosen for each mesh as
+            `new_cell` does. MoveIt uses their triangles (`MeshUse.EXACT`).
         overwrite: Allow replacing files.
 
     Raises:
@@ -78,6 +79,15 @@ def import_moveit(
 def _argument(value: str, folder: Path, roots: ResourceRoots) -> str:
     """Return the value of an argument of xacro that a package gives, the path of a file for a package:// URI."""
     return str(resolve(value, folder, roots)) if value.startswith("package://") else value
+
+
+def _counted(drafts: Sequence[MeshDraft]) -> str:
+    """Return how many meshes are checked in each way."""
+    counts = Counter(draft.use for draft in drafts)
+    text = f"{counts[MeshUse.DECOMPOSITION]} as convex pieces, {counts[MeshUse.HULL]} as hulls"
+    if exact := counts[MeshUse.EXACT]:
+        text = f"{text}, {exact} by their triangles, because their pieces overlap where these do not"
+    return text
 
 
 class _Importer:
@@ -114,7 +124,10 @@ class _Importer:
         semantic, sources = sources.srdf, msgspec.structs.replace(sources, srdf="")
         use = mesh_use or MeshUse.HULL
         described = robot_from_sources("robot", sources, roots=roots, mesh_use=use)
-        chosen = draft_mesh_uses(described.mechanism) if mesh_use is None else ()
+        chosen: tuple[MeshDraft, ...] = ()
+        if mesh_use is None:
+            known = read_srdf(semantic, described.mechanism, defects=Defects()).disabled_pairs
+            chosen = draft_mesh_uses(described.mechanism, disabled=[(pair.first, pair.second) for pair in known])
         name = robot_name(described.mechanism)
         urdf, uris = copy_description(described.sources, self.folder.path, name, True)
         srdf = self.folder.write(f"{name}.srdf", semantic)
@@ -123,7 +136,7 @@ class _Importer:
         uses = {uris.get(draft.uri, draft.uri): draft.use for draft in chosen if draft.use is not MeshUse.HULL}
         if chosen:
             text = "collision meshes, which MoveIt checks by their triangles (`--meshes exact`)"
-            self.left_out.append(f"{text}: {len(uses)} as convex pieces, {len(chosen) - len(uses)} as hulls")
+            self.left_out.append(f"{text}: {_counted(chosen)}")
         robot = load_robot(name, self.folder.path / urdf, srdf, limits_file, mesh_use=use, mesh_uses=uses)
         self.warnings = lost_warnings(described.sources, robot.sources)
         self._note_virtual_joints(semantic, robot)

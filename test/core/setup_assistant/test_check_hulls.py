@@ -6,7 +6,7 @@ import pytest
 import trimesh
 
 from robot_cell_planner.setup_assistant.check_file import check_cell_file
-from robot_cell_planner.setup_assistant.check_hulls import HULLS_REMEDY
+from robot_cell_planner.setup_assistant.check_hulls import HULLS_REMEDY, TRIANGLES_REMEDY
 
 CELL = """format: robot_cell/1
 name: c
@@ -53,6 +53,7 @@ def test_hulls_are_named_only_where_pieces_do_not_overlap(findings, start, value
         "error": start == 0.0,
         "warning": value == 0.0,
     }
+    assert TRIANGLES_REMEDY not in remedies.values()  # the part is inside of the wall
 
 
 @pytest.mark.parametrize("use", ["exact", "decomposition"])
