@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from .bodies import Tool
 from .cell import RobotCell
+from .geometry import Box, Cylinder, Geometry, Sphere
 from .mechanism import JointKind, Link, Mechanism, Variable
 from .mimic_texts import mimic_limit_texts
 from .name_suggestions import listed
 from .robot import Robot
 
+MAX_MARKER = 0.02  # [m]
 CHECKED_LIMITS = ("velocity", "acceleration", "jerk")
 
 
@@ -43,11 +46,29 @@ def model_warnings(model: Robot | Tool) -> tuple[str, ...]:
 
 
 def links_without_collision_shapes(mechanism: Mechanism) -> tuple[str, ...]:
-    """Return the links that are shown but have no collision shapes. All links count if none of them is shown."""
+    """Return the links that are shown but have no collision shapes, without markers of frames. All links count if none
+    of them is shown."""
     without = [link for link in mechanism.links.values() if not link.collisions]
     if len(without) == len(mechanism.links):
         return tuple(link.name for link in without)
-    return tuple(link.name for link in without if link.visuals)
+    return tuple(link.name for link in without if link.visuals and not _is_marker(link))
+
+
+def _is_marker(link: Link) -> bool:
+    """Return whether a link without collision shapes shows where a frame is: it has no mass, and its visual shapes are
+    primitives of at most `MAX_MARKER`, such as the red cube at the end effector of some grippers."""
+    return not _has_mass(link) and all(_extent(shape.geometry) <= MAX_MARKER for shape in link.visuals)
+
+
+def _extent(geometry: Geometry) -> float:
+    """Return the largest extent of a primitive along its axes [m]; infinity for others."""
+    if isinstance(geometry, Box):
+        return max(geometry.size)
+    if isinstance(geometry, Sphere):
+        return 2.0 * geometry.radius
+    if isinstance(geometry, Cylinder):
+        return max(2.0 * geometry.radius, geometry.length)
+    return math.inf
 
 
 def unchecked_text(links: Sequence[str]) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import functools
+import logging
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +26,8 @@ from ...scene.state_changes import SetJoints
 from ..options import JointValue, is_running
 from .running import running_scene
 
+ANSWERED = f"{__name__}.answered"  # in the context of a command
+
 
 def with_cell(action: Callable[..., int]) -> Callable[..., int]:
     """Load what `cell_options` describe; the action gets `cell` and `state` in their place."""
@@ -38,6 +41,38 @@ def with_cell(action: Callable[..., int]) -> Callable[..., int]:
             return action(cell=cell, state=state, **others)
 
     return run
+
+
+def with_held_warnings(action: Callable[..., int]) -> Callable[..., int]:
+    """Log the warnings of the library when the action has ended, without those that `warnings_are_in_answer` named."""
+
+    @functools.wraps(action)
+    def run(**options: Any) -> int:
+        held: list[logging.LogRecord] = []
+
+        def hold(record: logging.LogRecord) -> bool:
+            held.append(record)
+            return False
+
+        handlers = tuple(logging.getLogger().handlers)
+        for handler in handlers:
+            handler.addFilter(hold)
+        try:
+            return action(**options)
+        finally:
+            for handler in handlers:
+                handler.removeFilter(hold)
+            answered = click.get_current_context().meta.get(ANSWERED, ())
+            for record in dict.fromkeys(held):  # each handler has held it
+                if not any(record.getMessage().endswith(text) for text in answered):
+                    logging.getLogger(record.name).handle(record)
+
+    return run
+
+
+def warnings_are_in_answer(texts: Iterable[str]) -> None:
+    """Take note of warnings that the answer of a command has, see `with_held_warnings`."""
+    click.get_current_context().meta.setdefault(ANSWERED, []).extend(texts)
 
 
 def opened(

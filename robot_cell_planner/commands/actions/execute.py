@@ -19,7 +19,7 @@ from ...planning.path.plan_check import verify_plan
 from ...planning.problem.plan import Plan, check_alone
 from ...simulation.options import SimulationOptions
 from ..options import JointValue, is_running
-from ..progress import Progress
+from ..progress import Elapsed, Progress
 from ..reporting import echo_json
 from .cells import opened, roots_of
 from .plan_files import read_plan
@@ -114,7 +114,8 @@ def _in_simulation(
                 simulated.follow(name, plan)
         finally:
             if view is not None:
-                simulated.write_replay(view)
+                with Elapsed("writing the page"):
+                    simulated.write_replay(view)
         return cell.variables, [
             {
                 "plan": name,

@@ -27,13 +27,14 @@ from ...viewer.page import write_html
 from ...viewer.plans import plan_details, plan_recording
 from ..options import JointValue, PoseNumbers
 from ..plan import UNITS
-from ..progress import Stages
+from ..progress import Elapsed, Stages
 from ..reporting import echo_json
-from .cells import units_explained, with_cell
+from .cells import units_explained, warnings_are_in_answer, with_cell, with_held_warnings
 from .pose_files import read_poses
 from .targets import frame_target, moved_frame, pose_explained
 
 
+@with_held_warnings
 @with_cell
 def plan(
     cell: RobotCell,
@@ -73,11 +74,13 @@ def plan(
         request = MotionRequest(goals, group, options=options, timing=timing)
     with units_explained("--joint", joints), pose_explained(pose, given, unit or "m"):
         found = _planned(cell, state, request, case)
+    warnings_are_in_answer(found.warnings)
     if output is not None:
         _write(output, plan_to_json(found).decode())
     if view is not None:
         title = f"{cell.name}: plan"
-        write_html(view, cell, plan_recording(state, found), title, **plan_details(cell, state, found))
+        with Elapsed("writing the page"):
+            write_html(view, cell, plan_recording(state, found), title, **plan_details(cell, state, found))
     others = [*(["the joint values"] if joints else []), *(f"named state {name}" for name in named_states)]
     way = f"through {len(given)} poses" if given else "to the pose"
     other = others[found.goal] if frame and 0 <= found.goal < len(others) else ""  # goals are numbered in this order

@@ -14,6 +14,7 @@ from ...model.units import unit_of_joints
 from ...planning.problem.plan import Plan
 from ...trajectory.tracking import SupervisedMotion, TrackingReport
 from ...trajectory.validation import TrajectoryReport
+from ..progress import Elapsed
 from ..reporting import FAILED, echo_json
 from .case_pages import write_case_page
 
@@ -23,7 +24,8 @@ def reproduce(case_file: Path, view: Path | None, as_json: bool) -> int:
     with open_case(case_file) as case:
         found = answered_again(case)
         if view is not None:
-            write_case_page(view, case, found.result)
+            with Elapsed("writing the page"):
+                write_case_page(view, case, found.result)
             click.echo(f"page      {view}", err=True)
         if as_json:
             echo_json({"method": case.method, "same": found.same, "answer": found.found, "versions": found.versions})

@@ -6,6 +6,7 @@ files.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import select
@@ -20,6 +21,7 @@ from numpy.typing import NDArray
 from ...errors import GeometryError, LimitExceededError
 from ...model.geometry import Rgba
 from ...system.sandboxed_process import start
+from .cache import read_entry, write_entry
 from .content_kinds import contents_named
 from .counts import MAX_COUNT
 from .formats import STAGE, parse_binary_stl
@@ -129,18 +131,25 @@ def parse_mesh(content: bytes, kind: str, path: str) -> tuple[Vertices, Faces]:
     if quick is not None:
         return quick
     with contents_named(content, kind, path):
-        ((vertices, faces, _),) = _parts(content, kind, "mesh", path)
+        ((vertices, faces, _),) = _parts_of(_answer(content, kind, "mesh", path), path)
     return vertices, faces
 
 
 def parse_painted(content: bytes, kind: str, path: str) -> list[Part]:
-    """As `materials.painted_parts`, in a sandboxed process.
+    """As `materials.painted_parts`, in a sandboxed process, or from the cache of meshes.
 
     Raises:
         GeometryError: The content cannot be parsed, or exceeds the resource limits.
     """
+    digest, entry = hashlib.sha256(content).hexdigest(), f"painted-{kind}"
+    cached = read_entry(digest, entry)
+    if cached is not None:
+        return _parts_of(bytes(cached), path)
     with contents_named(content, kind, path):
-        return _parts(content, kind, "painted", path)
+        answer = _answer(content, kind, "painted", path)
+        parts = _parts_of(answer, path)
+    write_entry(digest, entry, answer)
+    return parts
 
 
 def close_parser() -> None:
@@ -149,19 +158,25 @@ def close_parser() -> None:
         _WORKER.close()
 
 
-def _parts(content: bytes, kind: str, what: str, path: str) -> list[Part]:
+def _answer(content: bytes, kind: str, what: str, path: str) -> bytes:
+    """Return the answer of the process about a mesh: a line of JSON, and the numbers of its parts."""
     require_whole(content, kind, path)
     if kind == "stl" and (size := stl_bytes(content)):
         content = content[:size]
     answer = _WORKER.ask(kind, what, path, content)
-    line, _, numbers = answer.partition(b"\n")
-    header = json.loads(line)
+    header = json.loads(answer.partition(b"\n")[0])
     if "error" in header:
         text = header["error"]
         if header["kind"] != "geometry":
             text = f"{path} is not a readable {kind.upper()} mesh: {text}"
         raise GeometryError(text, stage=STAGE, subjects=(path,), remedy=header.get("remedy", ""))
-    counts = header["parts"]
+    return answer
+
+
+def _parts_of(answer: bytes, path: str) -> list[Part]:
+    """Return the parts of an answer without an error."""
+    line, _, numbers = answer.partition(b"\n")
+    counts = json.loads(line)["parts"]
     if len(counts) > MAX_PARTS or any(max(vertices, faces) > 3 * MAX_COUNT for vertices, faces, _ in counts):
         raise LimitExceededError(
             f"{path} becomes {len(counts)} parts, more than is read", stage=STAGE, subjects=(path,)

@@ -10,7 +10,7 @@ import msgspec
 
 from ...errors import FileError, GeometryError, LimitExceededError, ResourceError, RobotCellError, UnknownNameError
 from ...model.geometry import Mesh, MeshUse
-from ...model.name_suggestions import unknown_name
+from ...model.name_suggestions import listed, unknown_name
 from ..common.resources import ResourceRoots
 from ..common.xml_reader import Element, XmlReader
 from ..mesh.content import content_digest
@@ -52,6 +52,7 @@ class MeshReader:
         self._uses = uses
         self._files = files
         self._collisions: set[str] = set()
+        self._not_shown: list[tuple[str, RobotCellError]] = []
 
     def read(self, element: Element, visual: bool) -> Mesh | None:
         """Return the mesh of a <mesh> element; None for a visual mesh that cannot be used, or one that is unchecked.
@@ -73,12 +74,20 @@ class MeshReader:
             placed = _placed(error, f"{self._xml.source}:{element.sourceline}: ")
             if not visual:
                 raise placed.changed(placed.message, remedy=f"{error.remedy} {_without(uri)}") from error
-            self._xml.defects.note(placed, "the mesh is not shown")
+            if self._xml.defects.strict:
+                raise placed from error
+            self._not_shown.append((uri, placed))
             self._files[uri] = ""
             return None
 
-    def note_unknown_uses(self) -> None:
-        """Note meshes in `uses` that no collision element has; call it when all are read."""
+    def note_defects(self) -> None:
+        """Note the visual meshes that cannot be used, as one defect, and meshes in `uses` that no collision element
+        has; call it when all are read."""
+        if self._not_shown:
+            error, count = self._not_shown[0][1], len(self._not_shown)
+            names = listed([uri for uri, _ in self._not_shown[1:]])
+            also = f"the mesh is not shown, and {count - 1} more visual meshes cannot be used: {names}"
+            self._xml.defects.note(error, also if count > 1 else "the mesh is not shown")
         for uri in sorted(set(self._uses) - self._collisions):
             text = f"{self._xml.source}: {unknown_name(f'mesh {uri!r} of `mesh_uses`', uri, self._collisions)}"
             error = UnknownNameError(text, stage="read urdf", subjects=(uri,))

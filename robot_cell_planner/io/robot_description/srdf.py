@@ -61,8 +61,8 @@ def read_srdf(
 ) -> SemanticDescription:
     """Read an SRDF for a mechanism. `prefix` is prepended to all names of joints, links and groups.
 
-    defects: Takes note of groups, states and pairs with names that the mechanism does not have, which are left out.
-        None: they are errors.
+    defects: Takes note of groups, states, pairs and virtual joints with names that the mechanism does not have, or
+        without a name that they need, which are left out. None: they are errors.
 
     The variables of a group are in tree order of the mechanism, regardless of the order in the file. Fixed, mimic,
     passive and virtual joints have no variables. A group of consecutive joints without a branch has a base link and a
@@ -82,6 +82,14 @@ class _UnknownName(Exception):
         super().__init__(error.message)
         self.error = error
         self.name = name
+
+
+class _Incomplete(Exception):
+    """A part of an SRDF lacks an attribute that it needs."""
+
+    def __init__(self, error: FileError) -> None:
+        super().__init__(error.message)
+        self.error = error
 
 
 class _Reader:
@@ -121,20 +129,27 @@ class _Reader:
         )
 
     def _readable(self, elements: Iterable[E], read: Callable[[E], T], required: bool = False) -> list[T]:
-        """Return what can be read of elements; those with unknown names are left out, and are one defect.
+        """Return what can be read of elements; those with unknown names are left out, and are one defect, and so are
+        incomplete ones.
 
         Raises:
             FileError: Nothing can be read and it is required: the file is probably that of another robot.
         """
         result: list[T] = []
         errors: list[_UnknownName] = []
+        incomplete: list[_Incomplete] = []
         for element in elements:
             try:
                 result.append(read(element))
             except _UnknownName as error:
                 errors.append(error)
-        if errors and required and not result:
-            raise errors[0].error
+            except _Incomplete as error:
+                incomplete.append(error)
+        refused = [*(each.error for each in errors), *(each.error for each in incomplete)]
+        if refused and required and not result:
+            raise refused[0]
+        for each in incomplete:
+            self.xml.defects.note(each.error, "this element is left out")
         if errors:
             names = ", ".join(dict.fromkeys(error.name for error in errors))
             count = "this element is" if len(errors) == 1 else f"{len(errors)} such elements are"
@@ -144,26 +159,37 @@ class _Reader:
     def _unknown(self, element: Element, text: str, name: str) -> _UnknownName:
         return _UnknownName(self.xml.error(element, text, name), name)
 
+    def _attribute(self, element: Element, name: str) -> str:
+        """Return an attribute that a part of an SRDF needs.
+
+        Raises:
+            _Incomplete: It is missing.
+        """
+        try:
+            return self.xml.attribute(element, name)
+        except FileError as error:
+            raise _Incomplete(error) from error
+
     def _virtual_joint(self, element: Element) -> VirtualJoint:
         return VirtualJoint(
-            self.prefix + self.xml.attribute(element, "name"),
-            self.xml.attribute(element, "type"),
-            self.xml.attribute(element, "parent_frame"),
+            self.prefix + self._attribute(element, "name"),
+            self._attribute(element, "type"),
+            self._attribute(element, "parent_frame"),
             self._link(element, "child_link"),
         )
 
     def _is_virtual(self, element: Element) -> bool:
-        return self.prefix + self.xml.attribute(element, "name") in self.virtual
+        return self.prefix + self.xml.attribute(element, "name", "") in self.virtual
 
     def _joint_name(self, element: Element, attribute: str) -> str:
-        name = self.prefix + self.xml.attribute(element, attribute)
+        name = self.prefix + self._attribute(element, attribute)
         if name not in self.mechanism.joints:
             text = unknown_name(f"joint {name!r}", name, self.mechanism.joints)
             raise self._unknown(element, f"names a joint: {text}", name)
         return name
 
     def _link(self, element: Element, attribute: str) -> str:
-        name = link_name(self.xml.attribute(element, attribute), self.prefix, self.mechanism.name)
+        name = link_name(self._attribute(element, attribute), self.prefix, self.mechanism.name)
         if name not in self.mechanism.links:
             text = unknown_name(f"link {name!r}", name, self.mechanism.links)
             raise self._unknown(element, f"names a link: {text}", name)
@@ -223,7 +249,7 @@ class _Reader:
             raise self.xml.error(element, f"is no chain: {error.message}", *error.subjects) from error
 
     def _subgroup(self, element: Element, trail: tuple[str, ...]) -> Iterator[Joint]:
-        name = self.prefix + self.xml.attribute(element, "name")
+        name = self.prefix + self._attribute(element, "name")
         if name in trail:
             raise self.xml.error(element, f"closes a loop of groups: {' -> '.join((*trail, name))}", name)
         if name not in self.elements:
@@ -238,7 +264,7 @@ class _Reader:
 
         def state(element: Element) -> None:
             group = self._group_name(element, "group", groups)
-            key = f"{group}/{self.xml.attribute(element, 'name')}"
+            key = f"{group}/{self._attribute(element, 'name')}"
             if key in states:
                 raise self.xml.error(element, f"has the name {key!r}, which another state has already", key)
             states[key] = frozendict(
@@ -255,11 +281,11 @@ class _Reader:
         joint = self.mechanism.joints[self._joint_name(element, "name")]
         if joint.kind is JointKind.FIXED or joint.mimic is not None:
             return
-        values = self.xml.parse_numbers(element, "value", self.xml.attribute(element, "value"), len(joint.variables))
+        values = self.xml.parse_numbers(element, "value", self._attribute(element, "value"), len(joint.variables))
         yield from zip(joint.variables, values, strict=True)
 
     def _group_name(self, element: Element, attribute: str, groups: dict[str, PlanningGroup]) -> str:
-        name = self.prefix + self.xml.attribute(element, attribute)
+        name = self.prefix + self._attribute(element, attribute)
         if name not in groups:
             raise self._unknown(element, f"names a group: {unknown_name(repr(name), name, groups)}", name)
         return name
@@ -288,10 +314,10 @@ class _Reader:
 
     def _end_effector(self, element: Element) -> EndEffector:
         return EndEffector(
-            self.xml.attribute(element, "name"),
-            self.prefix + self.xml.attribute(element, "group"),
+            self._attribute(element, "name"),
+            self.prefix + self._attribute(element, "group"),
             self._link(element, "parent_link"),
-            self.prefix + self.xml.attribute(element, "parent_group") if element.get("parent_group") else "",
+            self.prefix + self._attribute(element, "parent_group") if element.get("parent_group") else "",
         )
 
 

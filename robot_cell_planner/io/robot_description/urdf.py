@@ -86,7 +86,7 @@ def read_urdf(
     xml = XmlReader(source, STAGE, defects, first_of_several=True)  # as urdfdom: FirstChildElement
     meshes = MeshReader(xml, folder, roots, mesh_use, mesh_uses, {} if files is None else files)
     mechanism = _Reader(xml, meshes, prefix).mechanism(text)
-    meshes.note_unknown_uses()
+    meshes.note_defects()
     return mechanism
 
 

@@ -143,6 +143,15 @@ def test_assumed_limits_are_reported_in_one_line(panda, capsys):
     assert "acceleration limits of all joints and jerk limits of all joints are assumed" in lines[0]
 
 
+def test_warnings_that_a_plan_repeats_are_not_logged(panda, capsys, caplog):
+    known = "acceleration limits of all joints and jerk limits of all joints are assumed"
+    assert main(["plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=0.5"]) == 0
+    assert known in capsys.readouterr().out
+    assert known not in caplog.text
+    assert main(["plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=50"]) != 0
+    assert known in caplog.text  # there is no plan that has it
+
+
 def test_assumed_limits_are_one_warning_of_a_plan_which_all_clients_receive(panda, capsys):
     found = answer(capsys, "plan", str(panda / "cell.yaml"), "--joint", "panda_joint1=0.5")["warnings"]
     assert [text for text in found if "limits" in text] == [

@@ -10,6 +10,8 @@ from robots import MANIPULATORS
 from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.commands.main import main
 from robot_cell_planner.io.cell_file.cell_file import load_cell
+from robot_cell_planner.io.robot_description.loading import load_robot
+from robot_cell_planner.model.cell_warnings import links_without_collision_shapes
 from robot_cell_planner.planning.joint_space.planner import plan_motion
 from robot_cell_planner.planning.problem.request import Goals, MotionRequest
 
@@ -105,6 +107,28 @@ def test_links_without_collision_shapes_are_reported_by_check_and_in_plans(tmp_p
     cell, state = load_cell(tmp_path / "cell" / "cell.yaml")
     plan = plan_motion(cell, state, MotionRequest(Goals(joint_goals=({"j0": 1.0},))))
     assert any("6 links have no collision shapes" in text for text in plan.warnings)
+
+
+@pytest.mark.parametrize(
+    ("visual", "inertial", "is_marker"),
+    [
+        ('<box size="0.01 0.02 0.01"/>', "", True),
+        ('<sphere radius="0.01"/>', "", True),
+        ('<cylinder radius="0.01" length="0.02"/>', "", True),
+        ('<box size="0.01 0.021 0.01"/>', "", False),
+        ('<sphere radius="0.011"/>', "", False),
+        ('<box size="0.01 0.01 0.01"/>', '<inertial><mass value="0.1"/>INERTIA</inertial>', False),
+    ],
+)
+def test_markers_of_frames_need_no_collision_shapes(tmp_path, visual, inertial, is_marker):
+    """A small primitive without mass shows where a frame is; what is larger or has mass is a part."""
+    inertial = inertial.replace("INERTIA", '<inertia ixx="1" iyy="1" izz="1" ixy="0" ixz="0" iyz="0"/>')
+    (tmp_path / "arm.urdf").write_text(
+        f"""<robot name="arm"><link name="base">{SHAPE}</link><link name="tip"><visual><geometry>{visual}</geometry>
+</visual>{inertial}</link><joint name="j" type="fixed"><parent link="base"/><child link="tip"/></joint></robot>"""
+    )
+    robot = load_robot("arm", tmp_path / "arm.urdf")
+    assert links_without_collision_shapes(robot.mechanism) == (() if is_marker else ("tip",))
 
 
 def test_a_gripper_is_added_as_a_tool(tmp_path, capsys):

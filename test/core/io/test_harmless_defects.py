@@ -1,11 +1,12 @@
 """Harmless defects of a URDF are warnings: shapes of size zero, visuals without a shape, negative limits, surplus
-materials, mimicry of joints that do not exist and robots without a name."""
+materials, mimicry of joints that do not exist and robots without a name; so are incomplete elements of an SRDF."""
 
 import pytest
 
-from robot_cell_planner.errors import FileError
+from robot_cell_planner.errors import FileError, ResourceError
 from robot_cell_planner.io.common.defects import Defects
 from robot_cell_planner.io.import_files import import_file
+from robot_cell_planner.io.robot_description.srdf import read_srdf
 from robot_cell_planner.io.robot_description.urdf import read_urdf
 
 POINTS = {
@@ -203,3 +204,48 @@ def test_only_the_direction_of_an_axis_of_rotation_counts(kind):
     assert defects.texts == ("r.urdf:2: <axis> has xyz='0 -3 4' of length 5, expected length 1; its direction is used",)
     with pytest.raises(FileError, match="of length 5"):
         read_urdf(text, source="r.urdf")
+
+
+@pytest.mark.parametrize(
+    ("element", "missing", "left"),
+    [
+        ('<virtual_joint type="floating" parent_frame="world" child_link="base"/>', "name", "virtual_joints"),
+        ('<virtual_joint name="v" type="fixed" child_link="base"/>', "parent_frame", "virtual_joints"),
+        ("<passive_joint/>", "name", "passive_joints"),
+        ('<group_state group="arm"><joint name="j" value="0"/></group_state>', "name", "named_states"),
+        ('<group_state name="s" group="arm"><joint name="j"/></group_state>', "value", "named_states"),
+        ('<end_effector name="e" parent_link="base"/>', "group", "end_effectors"),
+        ('<disable_collisions link1="base"/>', "link2", "disabled_pairs"),
+    ],
+)
+def test_an_incomplete_element_of_an_srdf_is_left_out_with_a_warning(element, missing, left):
+    """As MoveIt leaves it out; the rest of the file is read, and a strict reader refuses it."""
+    mechanism = read_urdf(
+        '<robot name="r"><link name="base"/><link name="tip"/><joint name="j" type="continuous">'
+        '<parent link="base"/><child link="tip"/></joint></robot>'
+    )
+    text = f'<robot name="r">\n<group name="arm"><joint name="j"/></group>\n{element}</robot>'
+    defects = Defects()
+    found = read_srdf(text, mechanism, "r.srdf", defects=defects)
+    assert list(found.groups) == ["arm"]
+    assert not getattr(found, left)
+    (warning,) = defects.texts
+    assert warning.startswith("r.srdf:3: ")
+    assert warning.endswith(f"has no attribute {missing!r}; this element is left out")
+    with pytest.raises(FileError, match=f"has no attribute '{missing}'"):
+        read_srdf(text, mechanism, "r.srdf", defects=Defects(strict=True))
+
+
+def test_visual_meshes_that_cannot_be_used_are_one_warning(tmp_path):
+    visual = "<visual><geometry><mesh filename='{}.stl'/></geometry></visual>"
+    links = "".join(f"\n<link name='{name}'>{visual.format(name)}</link>" for name in "abc")
+    joint = "<joint name='j{0}' type='fixed'><parent link='a'/><child link='{0}'/></joint>"
+    joints = "".join(map(joint.format, "bc"))
+    text = f"<robot name='r'>{links}{joints}</robot>"
+    defects = Defects()
+    assert not any(link.visuals for link in read_urdf(text, folder=str(tmp_path), defects=defects).links.values())
+    (warning,) = defects.texts
+    assert ":2: 'a.stl' is outside the allowed folders" in warning
+    assert warning.endswith("; the mesh is not shown, and 2 more visual meshes cannot be used: b.stl, c.stl")
+    with pytest.raises(ResourceError, match=r"a\.stl"):
+        read_urdf(text, folder=str(tmp_path), defects=Defects(strict=True))

@@ -1,4 +1,5 @@
-"""Scenes of COLLADA and glTF files: nodes with cameras, rotations about axes of any length, and what is not read."""
+"""Scenes of COLLADA and glTF files: nodes with cameras, rotations about axes of any length, what is not read, and what
+the cache has."""
 
 import numpy as np
 import pytest
@@ -7,6 +8,7 @@ from test_mesh_limits import CUBE_BYTES, glb, gltf
 from test_meshes import CUBE, CUBE_FACES, collada, reference, volume
 
 from robot_cell_planner.errors import GeometryError
+from robot_cell_planner.io.mesh import cache, process
 from robot_cell_planner.io.mesh.loading import load_mesh
 from robot_cell_planner.viewer.appearance import surfaces
 
@@ -63,3 +65,17 @@ def test_ascii_stl_may_be_in_capitals(tmp_path):
     path = tmp_path / "cube.stl"
     path.write_text(trimesh.Trimesh(CUBE, CUBE_FACES, process=False).export(file_type="stl_ascii").upper())
     assert volume(load_mesh(reference(path))) == pytest.approx(6.0)
+
+
+def test_coloured_parts_of_a_file_are_read_once(tmp_path, monkeypatch):
+    monkeypatch.setenv(cache.ENVIRONMENT, str(tmp_path))
+    content, asked = collada().encode(), []
+    ask = process._WORKER.ask
+    monkeypatch.setattr(process._WORKER, "ask", lambda *args: asked.append(args[:2]) or ask(*args))
+    first, again = (process.parse_painted(content, "dae", "cube.dae") for _ in range(2))
+    process.parse_painted(content.replace(b"10 0 0", b"11 0 0"), "dae", "cube.dae")
+    assert asked == [("dae", "painted")] * 2
+    for (vertices, faces, colour), (same_vertices, same_faces, same_colour) in zip(first, again, strict=True):
+        np.testing.assert_array_equal(vertices, same_vertices)
+        np.testing.assert_array_equal(faces, same_faces)
+        assert colour == same_colour
