@@ -1,4 +1,4 @@
-"""Cells with many bodies: certified motions, building a checker, and changing one body.
+"""Cells with many bodies: certified motions, building a checker, changing one body, and the simulated robot.
 
     make bench AREA=scale
 
@@ -10,6 +10,7 @@ cells do in turns, the median over all of them that are free.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from time import process_time, thread_time
 from typing import Any
 
@@ -22,12 +23,15 @@ from robot_cell_planner.collision.checker import CollisionChecker
 from robot_cell_planner.model.cell import RobotCell
 from robot_cell_planner.model.pose import Pose
 from robot_cell_planner.model.state import RobotCellState
+from robot_cell_planner.simulation.options import SimulationOptions
+from robot_cell_planner.simulation.simulated_cell import SimulatedCell
 
 from .collision import COUNTS, SEED, cell_with_obstacles
 from .results import Results
 
 NEAR = 10
 MOTIONS, TURNS, CHANGES, REPEATED = 1500, 9, 12, 20
+PERIOD, PERIODS, STEP = 0.004, 50, 0.002  # [s], and [rad] of a joint in each
 
 
 def spent(call: Callable[[], Any]) -> float:
@@ -92,6 +96,25 @@ def changes(results: Results, cell: RobotCell, state: RobotCellState) -> None:
     results.add(f"scale.change_one_of_{count}_certifier_ms", float(np.median(certifying)))
 
 
+def simulated(results: Results, cell: RobotCell, state: RobotCellState) -> None:
+    """The physics without its time to settle, and one period of commands while a joint moves, with a report."""
+    count, made, periods = len(state.bodies) - 1, list[SimulatedCell](), list[float]()
+    options = SimulationOptions(settle_time=0.0)
+    results.add(f"scale.build_simulation_{count}_ms", spent(lambda: made.append(SimulatedCell(cell, state, options))))
+    with made[0] as simulation:
+        joint = simulation.driven_joints[0]
+        start = simulation.joint_states().positions[simulation.joint_names.index(joint)]
+
+        def step(target: float) -> None:
+            simulation.set_targets({joint: target})
+            simulation.step(PERIOD)
+            simulation.body_poses()
+
+        for index in range(PERIODS):
+            periods.append(spent(partial(step, start + STEP * index)))
+    results.add(f"scale.simulated_period_{count}_ms", float(np.median(periods)))
+
+
 def main() -> None:
     results = Results("scale", SEED)
     certifier_of(checked(*cell_with_obstacles(NEAR, near=NEAR))).packed()  # kernels and sphere models are loaded
@@ -104,6 +127,7 @@ def main() -> None:
         results.add(f"scale.build_checker_{count}_ms", time)
         results.add(f"scale.build_certifier_{count}_ms", spent(lambda: certifier_of(built[0]).packed()))  # noqa: B023
         changes(results, cell, state)
+        simulated(results, cell, state)
     edges(results, checkers)
     results.finish()
 

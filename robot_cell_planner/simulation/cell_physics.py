@@ -14,7 +14,7 @@ from ..model.simulated_robot import JointDrive
 from ..model.state import BodyState, RobotCellState
 from .approximate_contacts import pairs_of_pieces_alone
 from .assumptions import assume_masses_and_efforts, strengthen_motors
-from .collision_filter import disable_allowed_collisions
+from .collision_filter import disable_allowed_collisions, disable_between_anchored
 from .contacts import ContactLog
 from .end_stops import EndStops
 from .engines.base import ObjectContact
@@ -30,7 +30,6 @@ from .options import SimulationOptions
 from .rest import Rest
 from .sensors import FramePoses, Sensors
 from .spawning import spawn, with_body, without_body
-
 
 OF_PIECES = (
     "are not simulated, because the convex pieces of their meshes overlap at the start, and the triangles do not"
@@ -86,6 +85,8 @@ class CellPhysics:
         self.images = Images(self.engine, self._multibodies, options)
         self.log = ContactLog()
         self.steps = 0
+        self._all_bodies: dict[str, Pose] | None = None  # poses at their first report, of those that are still for good
+        self._moving_bodies: list[str] = []
         try:
             self._set_up(drives)
             self.warnings = (
@@ -177,7 +178,11 @@ class CellPhysics:
         """Return world_T_body of every body that is not hidden, in the order of the cell."""
         if self.rest.lasts:
             return dict(self._at_rest.bodies)
-        return {name: self.frames.pose(name) for name, body in self.start.bodies.items() if not body.hidden}
+        if self._all_bodies is None:
+            shown = [name for name, body in self.start.bodies.items() if not body.hidden]
+            self._all_bodies = {name: self.frames.pose(name) for name in shown}
+            self._moving_bodies = [name for name in shown if not self.frames.is_still(name)]
+        return self._all_bodies | {name: self.frames.pose(name) for name in self._moving_bodies}
 
     def contacts(self) -> tuple[ObjectContact, ...]:
         """Return the current contacts by object name; a grasped body is in contact with the links that grip it."""
@@ -220,14 +225,14 @@ class CellPhysics:
         for number in self._multibodies.remove_body(name) if not self.start.bodies[name].hidden else ():
             if self._grasps is not None:
                 self._grasps.let_go(name)
-            self.engine.remove(number)
+            disable_between_anchored(self.engine, self.engine.remove(number))
         self.log.remove(name)
         self.injection.end_those_of_frames_that_are_gone()
         self._take(cell, start)
 
     def _take(self, cell: RobotCell, start: RobotCellState) -> None:
         """Go on with another set of bodies."""
-        self.cell, self.start = cell, start
+        self.cell, self.start, self._all_bodies = cell, start, None
         self.still = self.frames.still = Placements(placements(cell, start))
         if self._grasps is not None:
             self._grasps.refresh()

@@ -23,6 +23,11 @@ def disable_allowed_collisions(engine: Engine, rules: AllowedPairs, only: Collec
                 one, other = engine.object_names[first], engine.object_names[second]
                 if one == other or isinstance(rules.pair(one, other), SkippedPair):
                     engine.ignore(first, second)
+    disable_between_anchored(engine, only)
+
+
+def disable_between_anchored(engine: Engine, only: Collection[Address] | None = None) -> None:
+    """Disable collision between links that can never move. only: See `disable_allowed_collisions`."""
     for first in engine.anchored:
         if first.link != BASE:
             for second in engine.anchored:

@@ -14,7 +14,8 @@ if TYPE_CHECKING:
 
 
 class Images:
-    """Images of what an engine simulates. Those of another engine than PyBullet show a copy of its placement."""
+    """Images of what an engine simulates. Those of another engine than PyBullet, or of one that has grouped static
+    bodies, show a copy of its placement."""
 
     def __init__(self, engine: Engine, multibodies: Multibodies, settings: PhysicsSettings) -> None:
         self._engine, self._multibodies, self._settings = engine, multibodies, settings
@@ -31,7 +32,7 @@ class Images:
         from .engines.bullet_engine import BulletEngine  # not installed everywhere
         from .imaging import image
 
-        if isinstance(self._engine, BulletEngine):
+        if isinstance(self._engine, BulletEngine) and not self._engine.has_groups:
             return image(self._engine, view)
         if self._copy is None:
             self._copy = BulletEngine(self._multibodies, self._settings)

@@ -38,8 +38,13 @@ class FramePoses:
         Raises:
             UnknownNameError: The frame does not exist.
         """
-        frames = self._multibodies.frames
-        return self._engine.pose(frames[frame]) if frame in frames else self.still.world(frame)
+        found = self._multibodies.frames.get(frame)
+        return self._engine.pose(found) if found is not None else self.still.world(frame)
+
+    def is_still(self, frame: str) -> bool:
+        """Return whether a frame can never move."""
+        found = self._multibodies.frames.get(frame)
+        return found is None or self._multibodies.numbered[found.multibody].still
 
 
 def view_of(camera: CameraSensor, pose: Pose) -> CameraView:

@@ -12,7 +12,7 @@ from ..model.cell import RobotCell
 from ..model.name_suggestions import unknown_name
 from ..model.placement import placements
 from ..model.state import BodyState, RobotCellState
-from .collision_filter import disable_allowed_collisions
+from .collision_filter import disable_allowed_collisions, disable_between_anchored
 from .engines.base import Address, Engine
 from .multibody.multibodies import Multibodies
 
@@ -70,6 +70,6 @@ def spawn(engine: Engine, multibodies: Multibodies, cell: RobotCell, state: Robo
     except BaseException:
         multibodies.remove_body(name)
         for number in added:
-            engine.remove(number)
+            disable_between_anchored(engine, engine.remove(number))
         raise
     disable_allowed_collisions(engine, AllowedPairs(cell, state), links)

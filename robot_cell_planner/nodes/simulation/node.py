@@ -19,12 +19,11 @@ from rclpy.task import Future
 from rosgraph_msgs.msg import Clock as ClockMessage
 
 from robot_cell_planner import srv
-from robot_cell_planner.msg import NamedPose, SimulationContact, SimulationDisturbances, SimulationState
+from robot_cell_planner.msg import SimulationContact, SimulationDisturbances, SimulationState
 
 from ...errors import InvalidRequestError, LimitExceededError, RobotCellError
 from ...io.cell_file.cell_file import load_cell
 from ...io.cell_file.simulation_section import load_simulated_robot
-from ...model.pose import Pose
 from ...model.simulated_robot import SimulatedRobot, controller_settings
 from ...model.state import RobotCellState
 from ...simulation.camera_process import CameraStart
@@ -41,7 +40,7 @@ from ..common.node import LATCHED, end, reliable, run, sensor
 from ..common.resource_roots import resource_roots
 from ..common.robot_topics import JointMessages, JointOutput, robot_prefixes
 from ..common.waiting import steady_timer
-from ..conversions.basic import pose_to_message, time_to_message
+from ..conversions.basic import time_to_message
 from ..conversions.simulation import (
     controller_from_request,
     disturbance_from_message,
@@ -53,6 +52,7 @@ from .moments import Moments, SimulatedMoments, SteadyMoments
 from .parameters import PARAMETERS, schedule_of, simulation_options
 from .scene_following import SceneFollowing, check_following
 from .sensor_output import SensorOutput, chosen_sensors
+from .state_messages import SimulationStateWriter
 
 M = TypeVar("M")
 M_contra = TypeVar("M_contra", contravariant=True)
@@ -125,7 +125,7 @@ class SimulatedRobotNode(ManagedNode):
         self._moments: Moments = SimulatedMoments() if schedule.simulated_clock else SteadyMoments(self.get_clock())
         self._contact_stamps = ContactStamps(self._moments.stamp)
         self._joint_states = JointOutput(self, "joint_states", partial(_prefix_of, prefixes, state), prefixes)
-        self._named_poses: dict[str, tuple[Pose, NamedPose]] = {}  # of the last report
+        self._state_writer = SimulationStateWriter()
         self._simulation_states = self.create_publisher(SimulationState, "simulation/state", reliable(10))
         self._clock_messages: Publisher[ClockMessage] | None = None
         if schedule.simulated_clock:
@@ -245,25 +245,10 @@ class SimulatedRobotNode(ManagedNode):
         self._lost = sample.lost
 
     def _on_report(self, report: Report) -> None:
-        message = SimulationState(
-            bodies=self._body_messages(report.bodies),
-            contacts=list(map(_contact, report.contacts, self._contact_stamps.of(report.contacts))),
-        )
-        message.header.frame_id = "world"
-        message.header.stamp = self._moments.stamp(report.moment)
+        contacts = list(map(_contact, report.contacts, self._contact_stamps.of(report.contacts)))
+        message = self._state_writer.write(self._moments.stamp(report.moment), report.bodies, contacts)
         self._publish(self._simulation_states, message)
         self._publish_disturbances(report.disturbances)
-
-    def _body_messages(self, bodies: Mapping[str, Pose]) -> list[NamedPose]:
-        """Return the messages of bodies. Those of bodies that did not move, most of a cell, are not made again."""
-        found: dict[str, tuple[Pose, NamedPose]] = {}
-        for name, pose in bodies.items():
-            known = self._named_poses.get(name)
-            if known is None or known[0] is not pose:
-                known = pose, NamedPose(name=name, pose=pose_to_message(pose))
-            found[name] = known
-        self._named_poses = found
-        return [message for _, message in found.values()]
 
     def _on_answer(self, future: Future[Answer], answer: Answer) -> None:
         if answer.error is None:

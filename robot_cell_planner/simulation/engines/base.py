@@ -104,14 +104,15 @@ class Engine(Protocol):
         """Release the memory of the engine."""
 
     def add(self, number: int, multibody: Multibody) -> list[Address]:
-        """Add a multibody with its number, which is a new one; return its links.
+        """Add a multibody with its number, which is a new one; return the links that are new.
 
         Raises:
             GeometryError: A mesh cannot be used.
         """
 
-    def remove(self, number: int) -> None:
-        """Remove a multibody that nothing is fixed to."""
+    def remove(self, number: int) -> list[Address]:
+        """Remove a multibody that nothing is fixed to; return links that are new, of others that were one object of
+        the engine with it."""
 
     def address(self, frame: PartFrame) -> Address:
         """Return the engine link of a part."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from ...errors import NotSupportedError
 from ...model.pose import Pose, normalised
 from ...model.value import Vector3
-from ...system.physics import MAX_LINKS
 from ..multibody.multibodies import JointModel, Multibodies, Multibody, Part, PartFrame
 from ..multibody.solids import is_surface
 from .base import (
@@ -29,8 +28,9 @@ from .base import (
     end_stops,
     forget_link,
 )
-from .bullet_links import link_arguments, too_many_links
-from .bullet_shapes import collision_shape
+from .bullet_forces import apply_wrench
+from .bullet_links import bounds_of, create
+from .static_groups import Member, StaticGroups, as_multibody
 
 SOLVER_ITERATIONS = 50
 # Fraction of its position error that a motor corrects in one step; at 1 the motors of a chain disturb each other.
@@ -43,6 +43,9 @@ REACTION, MOTOR_EFFORT = 2, 3  # in a joint state of the engine
 class BulletEngine:
     """Multibodies of a cell in PyBullet, see `Engine`.
 
+    Args:
+        grouped: Whether static bodies of many are grouped, see `static_groups`; images show no names of these.
+
     Attributes:
         idle: Links of joints whose motors in the engine are off; it keeps reporting their last effort.
         colours: Colours that links have in images, where they are not painted yet.
@@ -53,13 +56,14 @@ class BulletEngine:
         GeometryError: A mesh cannot be read or used.
     """
 
-    def __init__(self, multibodies: Multibodies, settings: PhysicsSettings) -> None:
+    def __init__(self, multibodies: Multibodies, settings: PhysicsSettings, *, grouped: bool = False) -> None:
         self.client = int(pybullet.connect(pybullet.DIRECT))
         if self.client < 0:
             raise NotSupportedError("no further physics engine can be opened in this process", stage="simulation")
         self._settings = settings
         self._bodies: dict[int, int] = {}  # by number of the multibody
         self._free: list[int] = []
+        self._groups = StaticGroups(grouped)
         self.object_names: dict[tuple[int, int], str] = {}
         self.anchored: list[Address] = []
         self._links_of: dict[str, list[Address]] = {}
@@ -72,8 +76,10 @@ class BulletEngine:
         self.colours: dict[Address, tuple[float, float, float, float]] = {}
         try:
             self._set_up()
-            for number, multibody in multibodies.numbered.items():
+            alone, groups = self._groups.split(multibodies.numbered)
+            for number, multibody in alone.items():
                 self.add(number, multibody)
+            self._add_groups(groups)
         except BaseException:
             self.close()
             raise
@@ -95,32 +101,41 @@ class BulletEngine:
         )
         pybullet.setGravity(*self._settings.gravity, physicsClientId=self.client)
 
+    @property
+    def has_groups(self) -> bool:
+        """Whether static bodies are grouped, so that images do not show which is which."""
+        return bool(self._groups.members)
+
     def add(self, number: int, multibody: Multibody) -> list[Address]:
-        """Add a multibody with its number, which is a new one; return its links.
+        """Add a multibody with its number, which is a new one; return the links that are new.
 
         Raises:
             GeometryError: A mesh cannot be used.
             LimitExceededError: It has more links than the engine supports.
         """
         assert number not in self._bodies
-        if len(multibody.parts) > MAX_LINKS:
-            raise too_many_links(multibody)
-        first = multibody.parts[0]
-        inertia = first.mass_properties
-        body = int(
-            pybullet.createMultiBody(
-                baseMass=0.0 if multibody.fixed else inertia.mass,
-                baseCollisionShapeIndex=collision_shape(self.client, first.geometries),
-                basePosition=first.pose.position,
-                baseOrientation=normalised(first.pose.quaternion),
-                baseInertialFramePosition=inertia.frame.position,
-                baseInertialFrameOrientation=inertia.frame.quaternion,
-                flags=pybullet.URDF_USE_SELF_COLLISION,
-                physicsClientId=self.client,
-                **link_arguments(self.client, multibody.parts[1:]),
-            )
-        )
-        self._bodies[number] = body
+        links = self._create(multibody)
+        self._bodies[number] = links[0].body
+        groups = self._groups.with_another(number, multibody)
+        for member in (member for group in groups for member in group):
+            self._forget(self._bodies.pop(member.number))
+        return self._add_groups(groups) if groups else links
+
+    def _add_groups(self, groups: Iterable[Sequence[Member]]) -> list[Address]:
+        links: list[Address] = []
+        for members in groups:
+            links += self._create(as_multibody(members), self._unseen_shape())
+            self._bodies |= self._groups.take(links[-1].body, members)
+        return links
+
+    def _unseen_shape(self) -> int:
+        """Return a shape for groups, which no image shows."""
+        size = [1e-3] * 3
+        return int(pybullet.createVisualShape(pybullet.GEOM_BOX, halfExtents=size, physicsClientId=self.client))
+
+    def _create(self, multibody: Multibody, visual: int = -1) -> list[Address]:
+        """Create a multibody in the engine; return its links. visual: See `create`."""
+        body = create(self.client, multibody, visual)
         if not multibody.fixed:
             self._free.append(body)
         links = [Address(body, index - 1) for index in range(len(multibody.parts))]
@@ -130,9 +145,14 @@ class BulletEngine:
                 self.anchored.append(address)
         return links
 
-    def remove(self, number: int) -> None:
-        """Remove a multibody that nothing is fixed to."""
+    def remove(self, number: int) -> list[Address]:
+        """Remove a multibody that nothing is fixed to; return links that are new, of others that were in its group."""
         body = self._bodies.pop(number)
+        self._forget(body)
+        return self._add_groups(self._groups.without(body, number))
+
+    def _forget(self, body: int) -> None:
+        """Remove a body of the engine."""
         pybullet.removeBody(body, physicsClientId=self.client)
         self._free = [each for each in self._free if each != body]
         self.anchored = [link for link in self.anchored if link.body != body]
@@ -181,6 +201,8 @@ class BulletEngine:
 
     def pose(self, frame: PartFrame) -> Pose:
         """Return world_T_frame of a frame."""
+        if frame.multibody in self._groups.poses:
+            return self._groups.poses[frame.multibody] @ frame.pose
         address = self.address(frame)
         if address.link == BASE:
             position, quaternion = pybullet.getBasePositionAndOrientation(address.body, physicsClientId=self.client)
@@ -302,21 +324,7 @@ class BulletEngine:
         The torque is applied as a couple of forces, because the engine's own torques of bases and links have different
         axes.
         """
-        address = self.address(frame)
-        origin, moment = np.array(self.pose(frame).position), np.array(torque)
-        if any(force):
-            self._apply(address, np.array(force), origin)
-        if any(torque):
-            arm = np.cross(moment, np.eye(3)[int(np.argmin(np.abs(moment)))])
-            arm /= np.linalg.norm(arm)
-            couple = np.cross(moment, arm)
-            self._apply(address, couple, origin + 0.5 * arm)
-            self._apply(address, -couple, origin - 0.5 * arm)
-
-    def _apply(self, address: Address, force: NDArray[np.float64], position: NDArray[np.float64]) -> None:
-        pybullet.applyExternalForce(
-            *address, force.tolist(), position.tolist(), pybullet.WORLD_FRAME, physicsClientId=self.client
-        )
+        apply_wrench(self.client, self.address(frame), self.pose(frame).position, force, torque)
 
     def load(self, frame: PartFrame, mass: float) -> None:
         """Add a mass [kg] at the centre of mass of the part of a frame; 0 for its own mass."""
@@ -355,13 +363,7 @@ class BulletEngine:
     def bounds(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return the corners of the box around everything that moves [m]; around all if nothing does."""
         moving = sorted({joint.address.body for joint in self.joints})
-        boxes = [
-            pybullet.getAABB(body, link, physicsClientId=self.client)
-            for body in moving or self._bodies.values()
-            for link in range(-1, pybullet.getNumJoints(body, physicsClientId=self.client))
-        ]
-        lower, upper = np.array([box[0] for box in boxes]), np.array([box[1] for box in boxes])
-        return lower.min(axis=0), upper.max(axis=0)
+        return bounds_of(self.client, moving or self._bodies.values())
 
     @property
     def placement(self) -> Placement:
@@ -389,5 +391,7 @@ class BulletEngine:
             distance, force = point[8], point[9]
             if distance <= 0.0 or force > 0.0:
                 # The normal points from the second object to the first.
-                points.append((names[point[1], point[3]], names[point[2], point[4]], -distance, force, point[7]))
+                first = names[point[1], point[3]] or self._groups.name_at(point[1], point[5])
+                second = names[point[2], point[4]] or self._groups.name_at(point[2], point[6])
+                points.append((first, second, -distance, force, point[7]))
         return by_objects(points)

@@ -96,10 +96,11 @@ class MujocoEngine:
             raise
         return links
 
-    def remove(self, number: int) -> None:
-        """Remove a multibody that nothing is fixed to."""
+    def remove(self, number: int) -> list[Address]:
+        """Remove a multibody that nothing is fixed to; no links are new."""
         self._forget(number)
         self._rebuild()
+        return []
 
     def _forget(self, number: int) -> None:
         del self._items[number]

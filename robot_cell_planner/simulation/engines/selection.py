@@ -36,4 +36,4 @@ def make_engine(name: str, multibodies: Multibodies, settings: PhysicsSettings) 
     load_pybullet()
     from .bullet_engine import BulletEngine  # not installed everywhere
 
-    return BulletEngine(multibodies, settings)
+    return BulletEngine(multibodies, settings, grouped=True)
