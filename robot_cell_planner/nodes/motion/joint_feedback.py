@@ -22,6 +22,7 @@ LATE = 3.0
 QUEUED = 5e-3  # [s] messages that arrive within less were queued and are read together
 SKIPPED = 0.05  # [s] of its lag that a simulation gives up at once; a longer time is a pause of the robot
 MAX_LAG = 10.0  # [s] by which stamps may go ahead in addition to CLOCK_STEP after they lagged as much
+OWN_JUMP_FOR = 1.0  # [s] after this node's clock was set, in which stamps may show the same
 MAX_JUMPS = 4.0  # times the largest step between messages, at most
 RECOVERY = 0.1  # [s] after a pause of this process, in which messages come late that waited
 STILL = 1e-3  # [rad or m] maximum motion of a joint at rest
@@ -33,6 +34,10 @@ SILENT_FOR = 1.0  # [s] by which a joint is older than the newest one from which
 CLOCKS = (
     "Stop a second publisher of the joint, such as a record that is played or another simulation, or synchronise the "
     "clocks, which `robot_cell doctor` compares."
+)
+OWN_CLOCK = (
+    "The clock of this computer was set, or the computer was suspended: send the motion again when the clock is "
+    "synchronised. In simulated time, the simulation was reset, or several nodes publish /clock."
 )
 UNKNOWN = (
     "Check the driver of these joints: collisions are checked with where they are measured. Motions begin again once a "
@@ -65,6 +70,8 @@ class JointFeedback:
         self._delays = StampDelays()
         self._rates = ClockRates()  # of stamps
         self._received_rate = ClockRate()  # of the clock of the stamps, as this node reads it
+        self._received: tuple[int, float] | None = None  # that clock [ns] and the steady clock [s] at the last message
+        self._own_jump = 0.0, -math.inf  # by how much that clock was set last [s], and when on the steady clock [s]
         self._lags: dict[str, float] = {}  # [s] by how much the latest measurements came later than the quickest ones
         self._faults: list[FeedbackLostError] = []
         self._invalid = InvalidPositions()
@@ -124,7 +131,7 @@ class JointFeedback:
             text = f"joint_states contains an invalid position of {name}: {position}"
             self._faults.append(FeedbackLostError(text, subjects=(name,)))
         if updated and received:
-            self._received_rate.note(received, now)
+            self._note_own_clock(received, now)
         for name, last, new in updated:
             self._invalid.note_valid(name)
             self._counts[name] = self._counts.get(name, 0) + 1
@@ -141,6 +148,16 @@ class JointFeedback:
             if self.stood_for((name,)) >= STOOD:
                 self.wraparound.note_rest(name, self._states.latest[name].position)
         self._rates.note([name for name, _, _ in updated], stamp, now)
+
+    def _note_own_clock(self, received: int, now: float) -> None:
+        if self._received is not None:
+            last, at = self._received
+            passed = 1e-9 * (received - last)
+            jump = passed - self._received_rate.value * (now - at)
+            if abs(jump) > max_step_ahead(self._received_rate.value, now - at) * 1e-9:
+                self._own_jump = jump, now
+        self._received = received, now
+        self._received_rate.note(received, now)
 
     def _forget(self, name: str) -> None:
         self._rates.forget(name)
@@ -206,8 +223,9 @@ class JointFeedback:
         ahead = passed * 1e-9 / rate - elapsed
         if passed < 0 or (ahead - lag) * rate * 1e9 > max_step_ahead(rate, elapsed):
             way, value = clock_jump(passed, int(ahead * rate * 1e9))
-            text = f"the clock of joint_states was set {way}, seen at {name}"
-            self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,), remedy=CLOCKS))
+            also, remedy = (" as that of this node,", OWN_CLOCK) if self._is_own(ahead * rate, new) else ("", CLOCKS)
+            text = f"the clock of joint_states was set {way},{also} seen at {name}"
+            self._faults.append(FeedbackLostError(text, subjects=(name,), values=(value,), remedy=remedy))
             lag = ahead
             self._delays.forget(name)
         elif step > (largest_step := self._jump * min(max(passed * 1e-9 / LONGEST_PAUSE, 1.0), MAX_JUMPS)):
@@ -220,6 +238,11 @@ class JointFeedback:
         # Messages that were queued during a pause arrive together, and a simulation that falls behind gives up the time
         # that it has lost: stamps then go ahead by as much as they lagged before, without a change of the clock.
         self._lags[name] = min(max(lag - ahead, 0.0), MAX_LAG)
+
+    def _is_own(self, jump: float, new: Measurement) -> bool:
+        """Return whether this node's clock was set by about the same as that of a measurement [s], just before."""
+        own, at = self._own_jump
+        return new.arrival - at <= OWN_JUMP_FOR and abs(jump - own) < 0.5 * abs(own)
 
     def take_faults(self) -> list[FeedbackLostError]:
         """Return the faults since the last call."""
